@@ -1,0 +1,79 @@
+// What the consensus core and its driver need from storage. Implemented by packages/storage on
+// LevelDB and by the in-memory store behind ./testing; one contract suite runs against both.
+
+import type { NodeId } from './messages.ts';
+
+/** What an entry carries: a planned command batch, the empty entry of a new term, or a membership. */
+export type EntryType = 'command' | 'noop' | 'membership';
+
+/**
+ * One log record. The core reads neither part: `head` is what a replica must hold to apply the
+ * entry, `payload` is what it must only store (message bytes), so stores may keep them apart.
+ * Both buffers are immutable once the entry exists; everybody may keep references to them.
+ */
+export interface Entry {
+  /** Term of the leader that created the entry, >= 1. */
+  readonly term: number;
+  /** Log position, >= 1. */
+  readonly index: number;
+  readonly type: EntryType;
+  readonly head: Uint8Array;
+  readonly payload: Uint8Array;
+}
+
+/** What must be durable before any reply that depends on it (Raft figure 2, «persistent state»). */
+export interface HardState {
+  /** 0 before the first election. */
+  readonly term: number;
+  /** The candidate voted for in `term`; 0 means none. */
+  readonly votedFor: NodeId | 0;
+  /** Highest index known committed; rides along, may lag after a crash. */
+  readonly commitIndex: number;
+}
+
+/**
+ * The synchronous, read-only side of a log. Reads see everything whose append has been *started*;
+ * they never wait for a sync.
+ */
+export interface LogReader {
+  /** First retained index; `lastIndex + 1` when the log is empty. */
+  readonly firstIndex: number;
+  /** Last index; `firstIndex - 1` when the log is empty. */
+  readonly lastIndex: number;
+  /** Term of `index` in [firstIndex - 1, lastIndex]; `undefined` outside. */
+  term(index: number): number | undefined;
+  /**
+   * Returns entries in [from, toExclusive), at least one if any exists.
+   * @param maxBytes soft limit on the summed size of head and payload; 0 means one entry.
+   * Throws LOG_COMPACTED if `from < firstIndex`.
+   */
+  entries(range: { from: number; toExclusive: number; maxBytes: number }): Entry[];
+  /**
+   * Returns bytes [from, toExclusive) of one entry's payload, without reading the rest of it where
+   * the store can. The caller must not mutate them.
+   */
+  payload(range: { index: number; from: number; toExclusive: number }): Uint8Array;
+}
+
+/**
+ * A durable log. Any failed write poisons the store: that call and every later one reject with
+ * STORAGE_FAILED, and the process must end (I11).
+ */
+export interface LogStore extends LogReader {
+  /**
+   * Appends consecutive entries and resolves when they are durable (fsynced). If the first index is
+   * at most `lastIndex`, the conflicting suffix is truncated in the same atomic step. Calls must not
+   * overlap: the caller waits for one before it starts the next. `entries` is not empty.
+   */
+  append(entries: readonly Entry[]): Promise<void>;
+  /** Closes the store; later calls throw. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** The durable hard state, in a file of its own. */
+export interface HardStateStore {
+  /** The state last saved, or the zero state of a new node. */
+  readonly current: HardState;
+  /** Resolves when `state` is durable (fsynced). Calls must not overlap. Rejects as LogStore does. */
+  save(state: HardState): Promise<void>;
+}
