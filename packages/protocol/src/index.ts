@@ -1,1 +1,67 @@
-export {};
+// The public door of @queen-ts/protocol.
+
+export {
+  BLOCK_FLAG,
+  BLOCK_FORMAT_VERSION,
+  BLOCK_FRAME_SIZE,
+  BLOCK_HEADER_SIZE,
+  BLOCK_KEY_SIZE,
+} from './block.ts';
+export type { PayloadReader } from './block.ts';
+export {
+  ACK_LEASE,
+  ACK_STATUS,
+  ID_WORDS,
+  MINTED_TXN,
+  NO_PARTITION,
+  PUSH_GROUP,
+  PUSH_ITEM,
+} from './commands.ts';
+export type {
+  AckCommand,
+  AckStatus,
+  Command,
+  ConfigureCommand,
+  DeleteQueueCommand,
+  ExtendCommand,
+  Id128,
+  PopCommand,
+  PopScope,
+  PushCommand,
+  Subscription,
+} from './commands.ts';
+export { BrokerError, ERRORS } from './errors.ts';
+export type { ErrorCode, ErrorOutcome } from './errors.ts';
+export {
+  BODY_BYTES_MAX_DEFAULT,
+  DEFAULT_PARTITION,
+  DEFAULT_TENANT,
+  ENTRY_BYTES_MAX_DEFAULT,
+  JSON_DEPTH_MAX,
+  NAME_BUDGET_BYTES,
+  POP_TIMEOUT_MS_MAX,
+  QUEUE_MODE_GROUP,
+  TRANSACTION_ID_BYTES_MAX,
+} from './limits.ts';
+export { ACK_ERROR, PUSH_STATUS } from './outcomes.ts';
+export type {
+  AckOutcome,
+  BlockSpan,
+  Claim,
+  ConfigureOutcome,
+  DeleteQueueOutcome,
+  EmptyReason,
+  ExtendOutcome,
+  Outcome,
+  OutcomeOf,
+  PopOutcome,
+  PushOutcome,
+  Refused,
+} from './outcomes.ts';
+export {
+  CONFIGURED_QUEUE_DEFAULTS,
+  implicitQueueOptions,
+  IMPLICIT_LEASE_TIME_SECONDS,
+  QUEUE_OPTION_NAMES,
+} from './queue-options.ts';
+export type { QueueOptionName, QueueOptions, QueueOptionsPatch } from './queue-options.ts';

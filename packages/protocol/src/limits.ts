@@ -1,0 +1,28 @@
+// Named limits of the wire. Everything bounded has its bound here.
+
+/** Reserved group name of queue mode. */
+export const QUEUE_MODE_GROUP = '__QUEUE_MODE__';
+
+/** Partition of a push that names none. */
+export const DEFAULT_PARTITION = 'Default';
+
+/** Tenant of every request while tenancy is off. */
+export const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
+
+/** bytes(tenant) + bytes(queue) + max(bytes(partition), bytes(group)) (reference §0.4). */
+export const NAME_BUDGET_BYTES = 447;
+
+/** Longest transaction id in bytes of UTF-8. */
+export const TRANSACTION_ID_BYTES_MAX = 65_535;
+
+/** Deepest nesting of arrays and objects that a JSON body may have. */
+export const JSON_DEPTH_MAX = 20_000;
+
+/** Default of `QUEEN_MAX_BODY_BYTES`. */
+export const BODY_BYTES_MAX_DEFAULT = 64 * 1024 * 1024;
+
+/** Default of `QUEEN_RAFT_ENTRY_MAX_BYTES`: the largest planned command. */
+export const ENTRY_BYTES_MAX_DEFAULT = 96 * 1024 * 1024;
+
+/** Longest `timeout` of a pop in milliseconds (decisions D1). */
+export const POP_TIMEOUT_MS_MAX = 600_000;
