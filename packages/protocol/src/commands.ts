@@ -143,6 +143,15 @@ export interface ExtendCommand {
   readonly seconds: number;
 }
 
+/**
+ * Gives a claim back that nobody received (decisions D2): every live lease with the id ends, its
+ * attempt is taken back and the retry counter stays as it was.
+ */
+export interface ReleaseCommand {
+  readonly kind: 'release';
+  readonly leaseId: Id128;
+}
+
 /** Creates or changes a queue (reference §6). */
 export interface ConfigureCommand {
   readonly kind: 'configure';
@@ -161,4 +170,10 @@ export interface DeleteQueueCommand {
 
 /** Every prepared command. */
 export type Command =
-  PushCommand | PopCommand | AckCommand | ExtendCommand | ConfigureCommand | DeleteQueueCommand;
+  | PushCommand
+  | PopCommand
+  | AckCommand
+  | ExtendCommand
+  | ReleaseCommand
+  | ConfigureCommand
+  | DeleteQueueCommand;

@@ -28,6 +28,7 @@ export type {
   PopCommand,
   PopScope,
   PushCommand,
+  ReleaseCommand,
   Subscription,
 } from './commands.ts';
 export { BrokerError, ERRORS } from './errors.ts';
@@ -57,6 +58,7 @@ export type {
   PopOutcome,
   PushOutcome,
   Refused,
+  ReleaseOutcome,
 } from './outcomes.ts';
 export {
   CONFIGURED_QUEUE_DEFAULTS,

@@ -115,6 +115,13 @@ export interface ExtendOutcome {
   readonly expiresAtUs: number;
 }
 
+/** Result of giving a claim back. */
+export interface ReleaseOutcome {
+  readonly kind: 'release';
+  /** Number of (partition, group) leases ended. */
+  readonly released: number;
+}
+
 /** The queue as configured. */
 export interface ConfigureOutcome {
   readonly kind: 'configure';
@@ -137,6 +144,7 @@ export type Outcome =
   | PopOutcome
   | AckOutcome
   | ExtendOutcome
+  | ReleaseOutcome
   | ConfigureOutcome
   | DeleteQueueOutcome;
 
