@@ -1,0 +1,42 @@
+// Runs a child process in the foreground: it gets our signals and we get its exit code.
+
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+/** A Ctrl-C reaches this process from the terminal and again through npm; the child needs one. */
+const SAME_SIGNAL_MS = 500;
+
+/**
+ * Resolves when the child has ended and closed its output. This process outlives the signals that
+ * it passes on; what they mean is for the child to decide.
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ onSpawn?: (pid: number) => void }} options `onSpawn`, and what `spawn` takes
+ * @returns {Promise<{ exitCode: number, output: string }>} 128 + n if signal n ended the child;
+ *   `output` is what it wrote to piped streams
+ */
+export async function runChild(command, args, { onSpawn, ...options }) {
+  const child = spawn(command, args, options);
+  const output = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (data) => output.push(data));
+
+  const lastAt = new Map();
+  const forward = (signal) => {
+    if (Date.now() - (lastAt.get(signal) ?? 0) < SAME_SIGNAL_MS) return;
+    lastAt.set(signal, Date.now());
+    child.kill(signal);
+  };
+  for (const signal of SIGNALS) process.on(signal, forward);
+  try {
+    const ended = new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code, signal) => resolve(code ?? 128 + constants.signals[signal]));
+    });
+    if (child.pid !== undefined) onSpawn?.(child.pid);
+    return { exitCode: await ended, output: Buffer.concat(output).toString() };
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, forward);
+  }
+}
