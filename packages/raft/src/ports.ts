@@ -66,12 +66,30 @@ export interface LogStore extends LogReader {
    * overlap: the caller waits for one before it starts the next. `entries` is not empty.
    */
   append(entries: readonly Entry[]): Promise<void>;
+  /**
+   * Forgets every entry and makes `lastIndex` = `index` with `term(index)` = `term`, durably and in
+   * one atomic step, because a snapshot replaced the state. `index` may lie on either side of
+   * `lastIndex`. Must not overlap with `append`. Optional: a driver that switches to a new store
+   * together with the new state gives the core that store through `RaftNode.replaceLog` instead.
+   */
+  install?(snapshot: { index: number; term: number }): Promise<void>;
+  /**
+   * Drops entries up to and including `toIndex`, which the state machine's durable checkpoint
+   * covers; `term(toIndex)` stays known. May run beside `append`. Optional.
+   */
+  compact?(toIndex: number): Promise<void>;
   /** Closes the store; later calls throw. Idempotent. */
   close(): Promise<void>;
 }
 
 /** The durable hard state, in a file of its own. */
 export interface HardStateStore {
+  /**
+   * The incarnation of this disk: a random integer in [1, 2^48), drawn and fsynced when the data
+   * folder was created, never changed. How the others tell a disk that was lost from one that was
+   * restarted. Optional only in type: a store that survives a restart must have it.
+   */
+  readonly incarnation?: number;
   /** The state last saved, or the zero state of a new node. */
   readonly current: HardState;
   /** Resolves when `state` is durable (fsynced). Calls must not overlap. Rejects as LogStore does. */
