@@ -1,0 +1,27 @@
+// Bounds of the engine's own work. Everything that could grow with the stored state has its cap here,
+// so that no single command can hold the core thread for long.
+
+import { ENTRY_BYTES_MAX_DEFAULT } from '@queen-ts/protocol';
+
+/** Caps of one engine. All are inclusive and at least 1. */
+export interface EngineLimits {
+  /** Largest append that one push group may plan, in bytes (`QUEEN_RAFT_ENTRY_MAX_BYTES`). */
+  readonly entryBytesMax: number;
+  /** Partitions that one pop may look at before it gives up and is signalled to come back. */
+  readonly partitionsScannedMax: number;
+  /** Timers that one call of `advanceTo` fires. */
+  readonly timersFiredMax: number;
+  /** Messages that one ack target may search for the ids it names. */
+  readonly ackMessagesScannedMax: number;
+}
+
+/** What a node runs with unless it is told otherwise. */
+export const ENGINE_LIMITS_DEFAULT: EngineLimits = {
+  entryBytesMax: ENTRY_BYTES_MAX_DEFAULT,
+  partitionsScannedMax: 16_384,
+  timersFiredMax: 4_096,
+  ackMessagesScannedMax: 65_536,
+};
+
+/** Most messages that one conflating pop delivers (reference §2.6). */
+export const CONFLATED_WIDTH_MAX = 64;
