@@ -1,0 +1,10 @@
+// The testing door of @queen-ts/raft: in-memory stores whose unsynced writes can be lost, and the
+// contract suites that every store runs, real and fake alike. Needs vitest; never in production.
+
+export { describeHardStateStoreContract } from './testing/hard-state-store-contract.ts';
+export type { HardStateStoreFixture } from './testing/hard-state-store-contract.ts';
+export { describeLogStoreContract } from './testing/log-store-contract.ts';
+export type { LogStoreFixture } from './testing/log-store-contract.ts';
+export { MemoryHardStateStore } from './testing/memory-hard-state-store.ts';
+export { MemoryLogStore } from './testing/memory-log-store.ts';
+export { MemoryStoreError } from './testing/memory-store-error.ts';
