@@ -6,10 +6,13 @@ import { constants } from 'node:os';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /** A Ctrl-C reaches this process from the terminal and again through npm; the child needs one. */
 const SAME_SIGNAL_MS = 500;
+const PARENT_POLL_MS = 500;
+const PARENT_PID = process.ppid;
 
 /**
  * Resolves when the child has ended and closed its output. This process outlives the signals that
- * it passes on; what they mean is for the child to decide.
+ * it passes on; what they mean is for the child to decide. If npm, which runs us, is killed without
+ * a chance to pass on a signal, the child is asked to end.
  * @param {string} command
  * @param {string[]} args
  * @param {{ onSpawn?: (pid: number) => void }} options `onSpawn`, and what `spawn` takes
@@ -29,6 +32,12 @@ export async function runChild(command, args, { onSpawn, ...options }) {
     child.kill(signal);
   };
   for (const signal of SIGNALS) process.on(signal, forward);
+  const parentPoll = setInterval(() => {
+    const isRunByNpm = process.env.npm_lifecycle_event !== undefined;
+    if (!isRunByNpm || process.ppid === PARENT_PID) return;
+    clearInterval(parentPoll);
+    forward('SIGTERM');
+  }, PARENT_POLL_MS);
   try {
     const ended = new Promise((resolve, reject) => {
       child.once('error', reject);
@@ -37,6 +46,7 @@ export async function runChild(command, args, { onSpawn, ...options }) {
     if (child.pid !== undefined) onSpawn?.(child.pid);
     return { exitCode: await ended, output: Buffer.concat(output).toString() };
   } finally {
+    clearInterval(parentPoll);
     for (const signal of SIGNALS) process.off(signal, forward);
   }
 }
