@@ -31,6 +31,30 @@ export type {
   ReleaseCommand,
   Subscription,
 } from './commands.ts';
+export { EFFECT, GROUP_MODE, ZERO_ID } from './entry/effects.ts';
+export type {
+  AppendEffect,
+  CursorDeleteEffect,
+  CursorPutEffect,
+  DeadLetterDeleteEffect,
+  DeadLetterPutEffect,
+  Effect,
+  GenesisEffect,
+  GroupDeleteEffect,
+  GroupMode,
+  GroupPutEffect,
+  LogStartEffect,
+  PartitionDeleteEffect,
+  PartitionPutEffect,
+  QueueDeleteEffect,
+  QueuePutEffect,
+} from './entry/effects.ts';
+export {
+  ENTRY_FORMAT_VERSION,
+  ENTRY_HEAD_SIZE,
+  EntryHeadReader,
+  EntryWriter,
+} from './entry/entry-head.ts';
 export { BrokerError, ERRORS } from './errors.ts';
 export type { ErrorCode, ErrorOutcome } from './errors.ts';
 export {
