@@ -1,0 +1,39 @@
+// Bounds of one node's broker. Every queue, batch and wait of this package has its cap here.
+
+/** Caps of one broker. */
+export interface BrokerLimits {
+  /** Commands that may wait in one lane (`QUEEN_RAFT_COMMAND_QUEUE_DEPTH`). */
+  readonly queuedCommandsMax: number;
+  /** Bytes that may wait in one lane; a lone larger command is still let in. */
+  readonly queuedBytesMax: number;
+  /** Commands of one lane that one planning cycle takes (`QUEEN_RAFT_BATCH_MAX_CMDS`). */
+  readonly cycleCommandsMax: number;
+  /** Bytes of stored messages that one cycle takes, unless a single command is larger. */
+  readonly cycleBytesMax: number;
+  /** Entries planned and not yet committed. */
+  readonly entriesInFlightMax: number;
+  /** Pops that may be parked at once. */
+  readonly parkedPopsMax: number;
+  /** Partitions of deleted queues that one cycle removes. */
+  readonly housekeepingPartitionsMax: number;
+  /** A parked pop claims nothing in the last part of its time: the answer might come too late. */
+  readonly popReplyMarginUs: number;
+  /** How late a parked pop may learn that its time is over. */
+  readonly deadlineResolutionUs: number;
+  /** How long `stop` waits for what is queued and in flight. */
+  readonly stopUs: number;
+}
+
+/** What a node runs with unless it is told otherwise. */
+export const BROKER_LIMITS_DEFAULT: BrokerLimits = {
+  queuedCommandsMax: 16_384,
+  queuedBytesMax: 256 * 1024 * 1024,
+  cycleCommandsMax: 4096,
+  cycleBytesMax: 1024 * 1024,
+  entriesInFlightMax: 8,
+  parkedPopsMax: 100_000,
+  housekeepingPartitionsMax: 1000,
+  popReplyMarginUs: 50_000,
+  deadlineResolutionUs: 20_000,
+  stopUs: 8_000_000,
+};

@@ -1,0 +1,212 @@
+// One planning cycle: takes what waits, in the order that lets nothing starve (what settles leases,
+// then pops, then what stores messages), lets the engine decide, and tries the parked pops that the
+// cycle made claimable, so that a push and the pop it wakes travel in the same entry.
+
+import type { ClusterIdentity, Engine, EntryParts } from '@queen-ts/engine';
+import { BrokerError } from '@queen-ts/protocol';
+import type { Outcome } from '@queen-ts/protocol';
+import type { CommandQueue, Lane } from './command-queue.ts';
+import type { BrokerLimits } from './limits.ts';
+import type { ParkingLot } from './parking-lot.ts';
+import { hasClaims, isEmptyPop, PopRequest } from './request.ts';
+import type { Request } from './request.ts';
+
+/** A request and what was planned for it; answered once the cycle's entry is committed. */
+export interface Settlement {
+  readonly request: Request;
+  readonly outcome: Outcome;
+}
+
+/** Result of one cycle. */
+export interface PlannedCycle {
+  /** The entry to propose; undefined when nothing had an effect. */
+  readonly entry: EntryParts | undefined;
+  readonly settlements: Settlement[];
+}
+
+/** Rounds of wake-ups in one cycle; what is still claimable then waits for the next cycle. */
+const WAKE_ROUNDS_MAX = 4;
+
+/** When a cycle happens. */
+export interface CycleTime {
+  /** Log index of the entry to come. */
+  readonly index: number;
+  /** Its time stamp. */
+  readonly stampUs: number;
+  /** Monotonic time now, for deadlines. */
+  readonly monotonicUs: number;
+  /** Given while the cluster has no identity: the cycle fixes it first. */
+  readonly genesis: ClusterIdentity | undefined;
+}
+
+/** Parts of a planner; all owned by the broker. */
+export interface PlannerParts {
+  readonly engine: Engine;
+  readonly queue: CommandQueue;
+  readonly lot: ParkingLot;
+  readonly limits: BrokerLimits;
+}
+
+/** What the signals of one queue add up to. */
+interface QueueSignals {
+  groups: Set<string> | undefined;
+  readonly partitions: Set<number>;
+}
+
+/** Plans cycles. Synchronous: nothing else touches the engine while one runs. */
+export class Planner {
+  readonly #parts: PlannerParts;
+  #settlements: Settlement[] = [];
+  #monotonicUs = 0;
+  #hasHousekeeping = true;
+  #hasWakes = false;
+
+  constructor(parts: PlannerParts) {
+    this.#parts = parts;
+  }
+
+  /** True when a cycle would find something to do although no request waits. */
+  get hasWork(): boolean {
+    return this.#hasHousekeeping || this.#hasWakes;
+  }
+
+  /** Runs one cycle. */
+  cycle(time: CycleTime): PlannedCycle {
+    const { engine, queue, limits } = this.#parts;
+    this.#settlements = [];
+    this.#monotonicUs = time.monotonicUs;
+    const payloadSizeHint = Math.min(queue.sizeBytes, limits.cycleBytesMax);
+    engine.openCycle({ index: time.index, nowUs: time.stampUs, payloadSizeHint });
+    if (time.genesis !== undefined) engine.planGenesis(time.genesis);
+    engine.advanceTo(time.stampUs);
+    this.#planLane('settle');
+    // Older pops go first: what the acks freed is offered to the parked ones before the new ones.
+    this.#wakeParked();
+    this.#planLane('pop');
+    this.#planLane('store');
+    this.#wakeParked();
+    this.#planHousekeeping();
+    return { entry: engine.closeCycle(), settlements: this.#settlements };
+  }
+
+  #planHousekeeping(): void {
+    const budget = this.#parts.limits.housekeepingPartitionsMax;
+    this.#hasHousekeeping = this.#parts.engine.planHousekeeping(budget) === budget;
+  }
+
+  #planLane(lane: Lane): void {
+    const { queue, limits } = this.#parts;
+    let bytes = 0;
+    for (let count = 0; count < limits.cycleCommandsMax; count += 1) {
+      if (bytes > 0 && bytes + queue.nextSizeBytes(lane) > limits.cycleBytesMax) return;
+      const request = queue.take(lane);
+      if (request === undefined) return;
+      bytes += request.sizeBytes;
+      this.#planRequest(request);
+    }
+  }
+
+  #planRequest(request: Request): void {
+    if (request.state === 'answered') return;
+    if (request.deadlineUs <= this.#monotonicUs) {
+      request.fail(
+        new BrokerError('timeout', 'the request deadline elapsed before it was planned'),
+      );
+      return;
+    }
+    const outcome = this.#parts.engine.plan(request.command);
+    if (outcome.kind === 'deleteQueue') this.#hasHousekeeping = true;
+    if (request instanceof PopRequest && request.wait && isEmptyPop(outcome)) {
+      this.#park(request, outcome);
+      return;
+    }
+    this.#settle(request, outcome);
+  }
+
+  #park(pop: PopRequest, outcome: Outcome): void {
+    const { lot, limits } = this.#parts;
+    if (lot.size >= limits.parkedPopsMax) {
+      const message = `${limits.parkedPopsMax} pops are waiting on this node already; try again later`;
+      pop.fail(new BrokerError('overloaded', message));
+      return;
+    }
+    pop.lastEmpty = outcome;
+    lot.park(pop);
+  }
+
+  #settle(request: Request, outcome: Outcome): void {
+    request.state = 'planned';
+    this.#settlements.push({ request, outcome });
+  }
+
+  /** Offers what became claimable to the parked pops; their claims may make more claimable. */
+  #wakeParked(): void {
+    for (let round = 0; round < WAKE_ROUNDS_MAX; round += 1) {
+      const signals = this.#takeSignals();
+      this.#hasWakes = signals.size > 0;
+      if (!this.#hasWakes) return;
+      for (const [queueNumber, signal] of signals) this.#wakeQueue(queueNumber, signal);
+    }
+  }
+
+  #wakeQueue(queueNumber: number, signal: QueueSignals): void {
+    const { engine, lot } = this.#parts;
+    const queue = engine.queueName(queueNumber);
+    const labels = engine.queueLabels(queueNumber);
+    if (queue === undefined || labels === undefined || !lot.mayWake(queue)) return;
+    const partitions = (): Iterable<string> => this.#partitionNames(signal.partitions);
+    lot.wake({ queue, labels, groups: signal.groups, partitions }, (pop) => this.#attempt(pop));
+  }
+
+  #takeSignals(): ReadonlyMap<number, QueueSignals> {
+    const signals = new Map<number, QueueSignals>();
+    const isWanted = this.#parts.lot.size > 0;
+    const signalOf = (queueNumber: number): QueueSignals => {
+      let signal = signals.get(queueNumber);
+      if (signal === undefined) {
+        signal = { groups: new Set(), partitions: new Set() };
+        signals.set(queueNumber, signal);
+      }
+      return signal;
+    };
+    this.#parts.engine.drainSignals({
+      appended: (queueNumber, partitionNumber) => {
+        if (!isWanted) return;
+        const signal = signalOf(queueNumber);
+        signal.groups = undefined;
+        signal.partitions.add(partitionNumber);
+      },
+      armed: (queueNumber, group, partitionNumber) => {
+        if (!isWanted) return;
+        const signal = signalOf(queueNumber);
+        signal.groups?.add(group);
+        signal.partitions.add(partitionNumber);
+      },
+    });
+    return signals;
+  }
+
+  *#partitionNames(partitions: ReadonlySet<number>): Iterable<string> {
+    for (const partitionNumber of partitions) {
+      const name = this.#parts.engine.partitionName(partitionNumber);
+      if (name !== undefined) yield name;
+    }
+  }
+
+  /** Tries a parked pop again; true when it leaves the lot. */
+  #attempt(pop: PopRequest): boolean {
+    if (pop.state === 'answered') return true;
+    // Its time is nearly over: the sweep of deadlines answers it, another pop gets the messages.
+    if (pop.deadlineUs - this.#parts.limits.popReplyMarginUs <= this.#monotonicUs) {
+      this.#settle(pop, pop.lastEmpty as Outcome);
+      return true;
+    }
+    const outcome = this.#parts.engine.plan(pop.command);
+    if (!hasClaims(outcome)) {
+      pop.lastEmpty = outcome;
+      return false;
+    }
+    this.#settle(pop, outcome);
+    return true;
+  }
+}

@@ -1,0 +1,79 @@
+// One request between its arrival and its answer.
+
+import { assert } from '@queen-ts/base';
+import type { Command, Outcome, PopCommand } from '@queen-ts/protocol';
+
+/** Fixed cost that a queued command is charged on top of its body, in bytes. */
+const COMMAND_OVERHEAD_BYTES = 256;
+
+/**
+ * Where a request is. `queued`: waits for a planning cycle. `parked`: an empty pop that waits for
+ * messages. `planned`: its outcome waits for a commit. `answered`: its promise is settled.
+ */
+export type RequestState = 'queued' | 'parked' | 'planned' | 'answered';
+
+/** A command with its deadline and the promise of its outcome. */
+export class Request<C extends Command = Command> {
+  readonly command: C;
+  /** Monotonic microseconds. */
+  readonly deadlineUs: number;
+  /** What the request counts for in queue limits, in bytes. */
+  readonly sizeBytes: number;
+  /** Settles exactly once. */
+  readonly outcome: Promise<Outcome>;
+  state: RequestState = 'queued';
+  readonly #settlers: PromiseWithResolvers<Outcome>;
+
+  constructor(command: C, deadlineUs: number) {
+    this.command = command;
+    this.deadlineUs = deadlineUs;
+    this.sizeBytes = COMMAND_OVERHEAD_BYTES + (command.kind === 'push' ? command.body.length : 0);
+    this.#settlers = Promise.withResolvers<Outcome>();
+    this.outcome = this.#settlers.promise;
+  }
+
+  /** Answers with what was planned. */
+  answer(outcome: Outcome): void {
+    assert(this.state !== 'answered', () => `${this.command.kind} answered twice`);
+    this.state = 'answered';
+    this.#settlers.resolve(outcome);
+  }
+
+  /** Answers with an error. */
+  fail(error: Error): void {
+    assert(this.state !== 'answered', () => `${this.command.kind} failed after its answer`);
+    this.state = 'answered';
+    this.#settlers.reject(error);
+  }
+}
+
+/** A pop: it may park, and its client may leave. */
+export class PopRequest extends Request<PopCommand> {
+  /** Whether an empty outcome parks. */
+  readonly wait: boolean;
+  /** Arrival order over all pops of this node; parked pops wake oldest first. */
+  readonly ticket: number;
+  /** True once the client is gone: nothing may be claimed for it, and a claim goes back. */
+  abandoned = false;
+  /** The empty outcome that a parked pop answers with at its deadline. */
+  lastEmpty: Outcome | undefined;
+
+  constructor(
+    command: PopCommand,
+    options: { readonly deadlineUs: number; readonly wait: boolean; readonly ticket: number },
+  ) {
+    super(command, options.deadlineUs);
+    this.wait = options.wait;
+    this.ticket = options.ticket;
+  }
+}
+
+/** True when the outcome hands messages to the client. */
+export function hasClaims(outcome: Outcome): boolean {
+  return outcome.kind === 'pop' && outcome.claims.length > 0;
+}
+
+/** True when the outcome says that nothing is there to deliver, so that the pop may park. */
+export function isEmptyPop(outcome: Outcome): boolean {
+  return outcome.kind === 'pop' && outcome.claims.length === 0;
+}

@@ -1,0 +1,104 @@
+// Builds a node's broker from its parts and brings its state up to what the log says.
+
+import type { Clock, Rng } from '@queen-ts/base';
+import { Engine } from '@queen-ts/engine';
+import type { ClusterIdentity, EngineLimits } from '@queen-ts/engine';
+import { RaftNode } from '@queen-ts/raft';
+import type { Entry, HardStateStore, LogStore, NodeId } from '@queen-ts/raft';
+import type { Broker } from './broker.ts';
+import { InFlight } from './in-flight.ts';
+import type { BrokerLimits } from './limits.ts';
+import { LocalBroker } from './local-broker.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** Soft limit on one append to a peer and on one batch of committed entries, in bytes. */
+const APPEND_BYTES_MAX = 1024 * 1024;
+
+/** Appends to one peer that are not acknowledged yet, in bytes. */
+const APPEND_INFLIGHT_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Everything a node's broker is made of; nothing here is global. */
+export interface BrokerOptions {
+  readonly nodeId: NodeId;
+  /** Identity of this node's disk (RaftNodeOptions). */
+  readonly incarnation: number;
+  readonly hardState: HardStateStore;
+  /**
+   * Opens the log, verifying it; `onEntry` gets every retained entry once, in index order, while the
+   * log is read anyway.
+   */
+  readonly openLog: (onEntry: (entry: Entry) => void) => Promise<LogStore>;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly scheduler: Scheduler;
+  readonly engineLimits: EngineLimits;
+  readonly limits: BrokerLimits;
+  /** Time without a leader before an election, in milliseconds; drawn from [x, 2x). */
+  readonly electionMs: number;
+  /** Time between heartbeats, in milliseconds: the period of the core's clock. */
+  readonly heartbeatMs: number;
+  /** Used if the log is empty: the identity that this node founds a cluster with. */
+  readonly genesis: ClusterIdentity;
+  /** Called once when the node cannot go on: acknowledge nothing, exit non-zero, restart. */
+  readonly onFailure: (error: Error) => void;
+}
+
+/**
+ * Starts a cluster of one: opens the log, replays it, leads, and resolves when requests can be
+ * served. Rejects when the log is damaged or cannot be written.
+ */
+export async function startBroker(options: BrokerOptions): Promise<Broker> {
+  const inFlight = new InFlight();
+  const engine = new Engine({ payloads: inFlight, limits: options.engineLimits });
+  const committedIndex = options.hardState.current.commitIndex;
+  let appliedIndex = 0;
+  const log = await options.openLog((entry) => {
+    // What lies above the saved commit index is applied once the core knows that it is committed.
+    if (entry.index > committedIndex) return;
+    if (entry.type === 'command') engine.apply(entry);
+    appliedIndex = entry.index;
+  });
+  inFlight.attach(log);
+  const raft = new RaftNode({
+    id: options.nodeId,
+    incarnation: options.incarnation,
+    voters: [options.nodeId],
+    learners: [],
+    log,
+    hardState: options.hardState.current,
+    appliedIndex,
+    rng: options.rng,
+    electionTicks: Math.max(2, Math.round(options.electionMs / options.heartbeatMs)),
+    heartbeatTicks: 1,
+    limits: {
+      maxAppendBytes: APPEND_BYTES_MAX,
+      maxInflightBytes: APPEND_INFLIGHT_BYTES_MAX,
+      maxUncommittedBytes: uncommittedBytesMax(options),
+    },
+  });
+  const broker = new LocalBroker(
+    {
+      raft,
+      log,
+      hardState: options.hardState,
+      send: () => {},
+      engine,
+      inFlight,
+      clock: options.clock,
+      scheduler: options.scheduler,
+      limits: options.limits,
+      tickUs: options.heartbeatMs * 1000,
+      genesis: options.genesis,
+      onFailure: options.onFailure,
+    },
+    appliedIndex,
+  );
+  raft.campaign();
+  await broker.start();
+  return broker;
+}
+
+/** Room for every entry that may be in flight, so that the core never refuses a planned one. */
+function uncommittedBytesMax({ limits, engineLimits }: BrokerOptions): number {
+  return limits.entriesInFlightMax * (limits.cycleBytesMax + engineLimits.entryBytesMax) * 2;
+}
