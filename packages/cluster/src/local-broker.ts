@@ -5,7 +5,6 @@
 import { assert } from '@queen-ts/base';
 import type { Clock } from '@queen-ts/base';
 import type { ClusterIdentity, Engine, QueueFilter, QueueList } from '@queen-ts/engine';
-import { BrokerError } from '@queen-ts/protocol';
 import type { Id128, Outcome, PayloadReader, PopCommand } from '@queen-ts/protocol';
 import type { Entry, RaftNode, SoftState } from '@queen-ts/raft';
 import type { Broker, BrokerStatus, PopOptions, RequestOptions, WriteCommand } from './broker.ts';
@@ -18,6 +17,14 @@ import { Planner } from './planner.ts';
 import type { Settlement } from './planner.ts';
 import { RaftDriver } from './raft-driver.ts';
 import type { RaftDriverParts } from './raft-driver.ts';
+import {
+  clientLeft,
+  inDoubt,
+  nodeFailed,
+  nodeStopping,
+  notPlanned,
+  queueFull,
+} from './refusals.ts';
 import { hasClaims, PopRequest, Request } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -132,14 +139,14 @@ export class LocalBroker implements Broker {
   }
 
   async listQueues(filter: QueueFilter): Promise<QueueList> {
-    if (this.#failure !== undefined) throw stopped(this.#failure);
+    if (this.#failure !== undefined) throw nodeFailed(this.#failure);
     const nowUs = this.#leaderClock?.nowUs() ?? this.#engine.nowUs;
     const list = this.#engine.listQueues({ ...filter, nowUs });
     // What was just read may rest on entries that are not committed yet.
     const seen = this.#inFlight.newest;
     while (seen !== undefined && seen.index > this.#appliedIndex) {
       await this.#nextChange();
-      if (this.#failure !== undefined) throw stopped(this.#failure);
+      if (this.#failure !== undefined) throw nodeFailed(this.#failure);
     }
     return list;
   }
@@ -182,7 +189,7 @@ export class LocalBroker implements Broker {
     this.#cancelTick();
     this.#cancelTimer();
     await this.#driver.settled();
-    this.#rejectAll(() => new BrokerError('shutting_down', 'this node is stopping'));
+    this.#rejectAll(nodeStopping);
     if (this.#failure === undefined) {
       const { commitIndex } = this.#raft.status;
       // The commit index rides along, so that the next start need not wait to learn it.
@@ -197,14 +204,13 @@ export class LocalBroker implements Broker {
 
   #enqueue(request: Request): void {
     if (this.#failure !== undefined) {
-      request.fail(stopped(this.#failure));
+      request.fail(nodeFailed(this.#failure));
     } else if (this.#isStopping) {
-      request.fail(new BrokerError('shutting_down', 'this node is stopping; use another one'));
+      request.fail(nodeStopping());
     } else if (this.#queue.offer(request)) {
       this.#deferPump();
     } else {
-      const message = 'too many requests wait for this node; nothing was stored, try again later';
-      request.fail(new BrokerError('overloaded', message));
+      request.fail(queueFull());
     }
   }
 
@@ -348,7 +354,7 @@ export class LocalBroker implements Broker {
     const isOver = (request: Request): boolean =>
       request.state === 'answered' || request.deadlineUs <= nowUs;
     for (const request of this.#queue.expire(isOver)) {
-      if (request.state !== 'answered') request.fail(this.#notPlanned());
+      if (request.state !== 'answered') request.fail(notPlanned(this.#soft.leaderId !== 0));
     }
     const { oldest } = this.#inFlight;
     if (oldest === undefined) return;
@@ -356,13 +362,6 @@ export class LocalBroker implements Broker {
       if (request.state !== 'answered' && request.deadlineUs <= nowUs)
         request.fail(inDoubt(request));
     }
-  }
-
-  #notPlanned(): BrokerError {
-    if (this.#soft.leaderId !== 0) {
-      return new BrokerError('timeout', 'the request deadline elapsed; nothing was stored');
-    }
-    return new BrokerError('no_leader', 'no leader was elected before the request deadline');
   }
 
   #isTimerDue(): boolean {
@@ -403,12 +402,14 @@ export class LocalBroker implements Broker {
     this.#failure = error;
     this.#cancelTick();
     this.#cancelTimer();
-    this.#rejectAll((request) => (request.state === 'planned' ? inDoubt(request) : stopped(error)));
+    this.#rejectAll((request) =>
+      request.state === 'planned' ? inDoubt(request) : nodeFailed(error),
+    );
     this.#parts.onFailure(error);
     for (const wake of this.#idle.splice(0)) wake();
   }
 
-  #rejectAll(reason: (request: Request) => BrokerError): void {
+  #rejectAll(reason: (request: Request) => Error): void {
     const planned = this.#inFlight.drain().flatMap((entry) => entry.settlements);
     const open = [
       ...planned.map((settlement) => settlement.request),
@@ -419,18 +420,4 @@ export class LocalBroker implements Broker {
       if (request.state !== 'answered') request.fail(reason(request));
     }
   }
-}
-
-function clientLeft(): BrokerError {
-  return new BrokerError('timeout', 'the client left before its pop was answered');
-}
-
-function stopped(cause: Error): BrokerError {
-  return new BrokerError('no_leader', 'this node has stopped after a failure', { cause });
-}
-
-/** The effects may or may not become durable: only who can tell by id should try again. */
-function inDoubt(request: Request): BrokerError {
-  const code = request.command.kind === 'push' ? 'timeout' : 'outcome_unknown';
-  return new BrokerError(code, 'the outcome is unknown: it was not durable before the deadline');
 }

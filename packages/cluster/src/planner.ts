@@ -3,11 +3,11 @@
 // cycle made claimable, so that a push and the pop it wakes travel in the same entry.
 
 import type { ClusterIdentity, Engine, EntryParts } from '@queen-ts/engine';
-import { BrokerError } from '@queen-ts/protocol';
 import type { Outcome } from '@queen-ts/protocol';
 import type { CommandQueue, Lane } from './command-queue.ts';
 import type { BrokerLimits } from './limits.ts';
 import type { ParkingLot } from './parking-lot.ts';
+import { lotFull, notPlanned } from './refusals.ts';
 import { hasClaims, isEmptyPop, PopRequest } from './request.ts';
 import type { Request } from './request.ts';
 
@@ -126,8 +126,7 @@ export class Planner {
   #park(pop: PopRequest, outcome: Outcome): void {
     const { lot, limits } = this.#parts;
     if (lot.size >= limits.parkedPopsMax) {
-      const message = `${limits.parkedPopsMax} pops are waiting on this node already; try again later`;
-      pop.fail(new BrokerError('overloaded', message));
+      pop.fail(lotFull(limits.parkedPopsMax));
       return;
     }
     pop.lastEmpty = outcome;

@@ -1,0 +1,45 @@
+// The errors that the broker itself answers with, worded once.
+
+import { BrokerError } from '@queen-ts/protocol';
+import type { Request } from './request.ts';
+
+/** The pop's client is gone; nobody reads this. */
+export function clientLeft(): BrokerError {
+  return new BrokerError('timeout', 'the client left before its pop was answered');
+}
+
+/** The node failed and is about to exit. */
+export function nodeFailed(cause: Error): BrokerError {
+  return new BrokerError('no_leader', 'this node has stopped after a failure', { cause });
+}
+
+/** The node is going down by request. */
+export function nodeStopping(): BrokerError {
+  return new BrokerError('shutting_down', 'this node is stopping; nothing was changed');
+}
+
+/** A lane of the command queue is full. */
+export function queueFull(): BrokerError {
+  const message = 'too many requests wait for this node; nothing was changed, try again later';
+  return new BrokerError('overloaded', message);
+}
+
+/** As many pops as allowed are parked. */
+export function lotFull(parkedPopsMax: number): BrokerError {
+  const message = `${parkedPopsMax} pops are waiting on this node already; try again later`;
+  return new BrokerError('overloaded', message);
+}
+
+/** The deadline passed while the request still waited to be planned. */
+export function notPlanned(isLeaderKnown: boolean): BrokerError {
+  if (isLeaderKnown) {
+    return new BrokerError('timeout', 'the request deadline elapsed; nothing was changed');
+  }
+  return new BrokerError('no_leader', 'no leader was elected before the request deadline');
+}
+
+/** The entry is proposed and not known to be durable: only who can tell by id should try again. */
+export function inDoubt(request: Request): BrokerError {
+  const code = request.command.kind === 'push' ? 'timeout' : 'outcome_unknown';
+  return new BrokerError(code, 'the outcome is unknown: it was not durable before the deadline');
+}
