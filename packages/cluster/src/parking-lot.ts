@@ -102,11 +102,7 @@ export class ParkingLot {
     };
     for (const [queue, groups] of this.#queues) {
       for (const [group, waiters] of groups) {
-        waiters.anyPartition.retain(keep);
-        for (const [partition, lane] of waiters.pinned) {
-          lane.retain(keep);
-          if (lane.size === 0) waiters.pinned.delete(partition);
-        }
+        retainWaiters(waiters, keep);
         if (isIdle(waiters)) groups.delete(group);
       }
       if (groups.size === 0) this.#queues.delete(queue);
@@ -184,6 +180,14 @@ export class ParkingLot {
       exhausted.add(group);
       return true;
     });
+  }
+}
+
+function retainWaiters(waiters: GroupWaiters, keep: (pop: PopRequest) => boolean): void {
+  waiters.anyPartition.retain(keep);
+  for (const [partition, lane] of waiters.pinned) {
+    lane.retain(keep);
+    if (lane.size === 0) waiters.pinned.delete(partition);
   }
 }
 

@@ -109,9 +109,7 @@ export class Planner {
   #planRequest(request: Request): void {
     if (request.state === 'answered') return;
     if (request.deadlineUs <= this.#monotonicUs) {
-      request.fail(
-        new BrokerError('timeout', 'the request deadline elapsed before it was planned'),
-      );
+      request.fail(notPlanned(true));
       return;
     }
     const outcome = this.#parts.engine.plan(request.command);
