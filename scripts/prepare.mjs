@@ -78,7 +78,8 @@ function npmCommand() {
 /** @param {(pid: number) => void} onSpawn */
 async function build(onSpawn) {
   say('building packages');
-  const { exitCode, output } = await runChild(NODE, [join(BIN_FOLDER, 'turbo'), 'run', 'build'], {
+  const args = [join(BIN_FOLDER, 'turbo'), 'run', 'build', '--output-logs=errors-only'];
+  const { exitCode, output } = await runChild(NODE, args, {
     cwd: ROOT,
     env: {
       ...process.env,

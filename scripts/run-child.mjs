@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-/** A Ctrl-C reaches this process from the terminal and again through npm; the child needs one. */
+/** A signal to our process group reaches this process once more through npm; the child needs one. */
 const SAME_SIGNAL_MS = 500;
 const PARENT_POLL_MS = 500;
 const PARENT_PID = process.ppid;
@@ -27,6 +27,8 @@ export async function runChild(command, args, { onSpawn, ...options }) {
 
   const lastAt = new Map();
   const forward = (signal) => {
+    // Ctrl-C: the terminal has sent it to the child as well.
+    if (signal === 'SIGINT' && process.stdin.isTTY) return;
     if (Date.now() - (lastAt.get(signal) ?? 0) < SAME_SIGNAL_MS) return;
     lastAt.set(signal, Date.now());
     child.kill(signal);
