@@ -1,0 +1,193 @@
+// Opening the log: one pass over every record, in order, that verifies all of it and hands each
+// verified entry to the caller. LevelDB's own word is not taken for anything: what counts are the
+// records' checksums, the chain between them and the durable bound kept outside LevelDB.
+
+import { assert } from '@queen-ts/base';
+import type { Entry } from '@queen-ts/raft';
+
+import { DurableBound, type LogPoint, type LogStart, type Schedule } from './durable-bound.ts';
+import { EntryCache } from './entry-cache.ts';
+import { corruption, describeError, type StorageError } from './errors.ts';
+import type { FailureLatch } from './failure-latch.ts';
+import type { NodeIdentity } from './identity.ts';
+import { logKey, ORIGIN_INDEX, PAYLOAD_CHUNK_BYTES, parseLogKey } from './keys.ts';
+import { isLevelDamage, type LogLevel, openLogDatabase } from './log-database.ts';
+import { LevelLogStore, type RecoveredLog } from './log-store.ts';
+import { preflightLog } from './preflight.ts';
+import { checkPayloadChunk, decodeRecord, type RecordHeader } from './record.ts';
+import { RecordReader } from './record-reader.ts';
+import { TermRanges } from './term-ranges.ts';
+
+/** Values taken from LevelDB at a time; between two takes the event loop runs. */
+const WALK_VALUE_COUNT = 256;
+
+/** Bytes taken from LevelDB at a time, before the last value. */
+const WALK_BYTES = 524_288;
+
+/** Receives each verified entry in order; the walk waits for a returned promise. */
+export type OnEntry = (entry: Entry) => void | Promise<void>;
+
+/** What {@link recoverLog} needs. */
+export interface RecoverOptions {
+  /** Path of the log directory. */
+  readonly path: string;
+  readonly boundPath: string;
+  readonly owner: NodeIdentity;
+  readonly latch: FailureLatch;
+  readonly schedule: Schedule;
+  readonly writeBufferBytes: number;
+  readonly cacheBytes: number;
+  readonly onEntry: OnEntry;
+}
+
+/** Verifies and opens the log. Throws CORRUPTION and the errors of its parts; nothing stays open. */
+export async function recoverLog(options: RecoverOptions): Promise<LevelLogStore> {
+  const { path, boundPath, owner, latch, schedule } = options;
+  await preflightLog(path);
+  const bound = await DurableBound.open({ path: boundPath, owner, latch, schedule });
+  let level: LogLevel | undefined;
+  try {
+    level = await openLogDatabase(path, owner, options.writeBufferBytes);
+    const recovered = await walkLog(options, level, bound);
+    // LevelDB has moved its write-ahead file into a synced table, so all that was read is durable.
+    bound.advance(recovered.last);
+    await bound.flush();
+    return new LevelLogStore(recovered);
+  } catch (error) {
+    await level?.close();
+    await bound.close();
+    throw error;
+  }
+}
+
+async function walkLog(
+  options: RecoverOptions,
+  level: LogLevel,
+  bound: DurableBound,
+): Promise<RecoveredLog> {
+  const { path, latch } = options;
+  const terms = new TermRanges(bound.start);
+  const cache = new EntryCache(options.cacheBytes);
+  const walk = new LogWalk(path, bound.start);
+  const iterator = level.iterator({
+    gt: logKey(ORIGIN_INDEX, 0),
+    fillCache: false,
+    highWaterMarkBytes: WALK_BYTES,
+  });
+  const take = async (key: Uint8Array, value: Uint8Array): Promise<void> => {
+    const entry = walk.accept(key, value);
+    if (entry === undefined) return;
+    checkBound(bound, walk.last);
+    terms.push(entry.index, entry.term);
+    cache.push(entry);
+    cache.trim(entry.index);
+    await options.onEntry(entry);
+  };
+  try {
+    let pairs = await iterator.nextv(WALK_VALUE_COUNT);
+    while (pairs.length > 0) {
+      for (const [key, value] of pairs) await take(key, value);
+      pairs = await iterator.nextv(WALK_VALUE_COUNT);
+    }
+  } catch (error) {
+    throw isLevelDamage(error) ? walk.damage(`LevelDB: ${describeError(error)}`, error) : error;
+  } finally {
+    await iterator.close();
+  }
+  walk.finish();
+  checkEnd(path, bound, walk.last);
+  const reader = new RecordReader(level, path);
+  return { path, db: level, bound, latch, terms, cache, reader, last: walk.last };
+}
+
+function checkBound(bound: DurableBound, last: LogPoint): void {
+  if (last.index !== bound.written.index || last.checksum === bound.written.checksum) return;
+  throw corruption(bound.path, `record ${last.index} of the log is not the one that was synced`);
+}
+
+function checkEnd(path: string, bound: DurableBound, last: LogPoint): void {
+  const durable = bound.written.index;
+  if (last.index >= durable) return;
+  throw corruption(path, `the log ends at record ${last.index}, but record ${durable} was synced`);
+}
+
+/** Puts the values of the log together again and verifies each against what must come next. */
+class LogWalk {
+  readonly #path: string;
+  #last: LogPoint;
+  #term: number;
+  /** The record whose payload chunks are being read. */
+  #open: { readonly header: RecordHeader; readonly head: Uint8Array } | undefined;
+  #payload = new Uint8Array(0);
+  #nextChunk = 0;
+
+  constructor(path: string, start: LogStart) {
+    this.#path = path;
+    this.#last = { index: start.index, checksum: start.checksum };
+    this.#term = start.term;
+  }
+
+  /** The last complete record, or the log start. */
+  get last(): LogPoint {
+    return this.#last;
+  }
+
+  /** Takes the next value; returns the entry that it completes. */
+  accept(key: Uint8Array, value: Uint8Array): Entry | undefined {
+    const found = parseLogKey(key);
+    if (found === undefined) {
+      throw this.damage(`unexpected key ${Buffer.from(key).toString('hex')}`);
+    }
+    if (found.index !== this.#last.index + 1 || found.chunk !== this.#nextChunk) {
+      throw this.damage(`missing; record ${found.index} chunk ${found.chunk} follows`);
+    }
+    if (this.#open === undefined) this.#acceptHeader(value);
+    else this.#acceptPayload(this.#open.header, value);
+    return this.#complete();
+  }
+
+  /** Checks that the log does not end inside a record. */
+  finish(): void {
+    if (this.#open !== undefined) throw this.damage('missing; the log ends before it');
+  }
+
+  /** The CORRUPTION error for the value that is due now. */
+  damage(what: string, cause?: unknown): StorageError {
+    const where = `${this.#path} record ${this.#last.index + 1} chunk ${this.#nextChunk}`;
+    return corruption(where, what, cause);
+  }
+
+  #acceptHeader(value: Uint8Array): void {
+    const record = decodeRecord(value);
+    if (typeof record === 'string') throw this.damage(record);
+    const { header } = record;
+    if (header.index !== this.#last.index + 1) throw this.damage(`holds record ${header.index}`);
+    if (header.previousChecksum !== this.#last.checksum) {
+      throw this.damage('does not follow the record before it');
+    }
+    if (header.term < this.#term) throw this.damage(`term ${header.term} after ${this.#term}`);
+    this.#open = record;
+    this.#nextChunk = 1;
+    this.#payload = new Uint8Array(header.payloadBytes);
+  }
+
+  #acceptPayload(header: RecordHeader, value: Uint8Array): void {
+    const problem = checkPayloadChunk(header, this.#nextChunk, value);
+    if (problem !== undefined) throw this.damage(problem);
+    this.#payload.set(value, (this.#nextChunk - 1) * PAYLOAD_CHUNK_BYTES);
+    this.#nextChunk++;
+  }
+
+  #complete(): Entry | undefined {
+    assert(this.#open !== undefined, 'a value belongs to a record');
+    const { header, head } = this.#open;
+    if (this.#nextChunk <= header.payloadChecksums.length) return undefined;
+    const { term, index, type } = header;
+    const entry: Entry = { term, index, type, head, payload: this.#payload };
+    this.#last = { index, checksum: header.checksum };
+    this.#term = term;
+    this.#open = undefined;
+    this.#nextChunk = 0;
+    return entry;
+  }
+}
