@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ByteReader, ByteWriter, CodecError } from './bytes.ts';
+import { ByteReader, ByteWriter, CodecError, copyBytes } from './bytes.ts';
 import { SeededRng } from './rng.ts';
 
 describe('ByteWriter and ByteReader', () => {
@@ -127,5 +127,18 @@ describe('ByteWriter and ByteReader', () => {
     expect(reader.u32()).toBe(0x04030201);
     expect(reader.position).toBe(5);
     expect(reader.remaining).toBe(0);
+  });
+});
+
+describe('copyBytes', () => {
+  it('copies exactly the range, short or long', () => {
+    const source = Uint8Array.from({ length: 100 }, (_, i) => i + 1);
+    for (const size of [0, 1, 15, 16, 17, 60]) {
+      const target = new Uint8Array(100);
+      copyBytes(source, 20, 20 + size, target, 5);
+      const expected = new Uint8Array(100);
+      for (let i = 0; i < size; i++) expected[5 + i] = source[20 + i]!;
+      expect(target).toEqual(expected);
+    }
   });
 });

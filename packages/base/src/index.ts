@@ -1,7 +1,7 @@
 // The public door of @queen-ts/base.
 
 export { assert, InvariantError, unreachable } from './assert.ts';
-export { ByteReader, ByteWriter, CodecError } from './bytes.ts';
+export { ByteReader, ByteWriter, CodecError, copyBytes } from './bytes.ts';
 export type { Clock } from './clock.ts';
 export { hash32, hash128, HASH_WORDS } from './hash.ts';
 export type { HashKey } from './hash.ts';

@@ -2,10 +2,10 @@
 // replicated state is already done (parsed, validated, names decoded, ids minted, hashes computed),
 // and items are columns, not objects, so that a command is cheap to plan and to frame for a peer.
 
+import type { Id128 } from '@queen-ts/base';
 import type { QueueOptionsPatch } from './queue-options.ts';
 
-/** 16 bytes as four big-endian 32-bit words, so that comparing two ids is four integer compares. */
-export type Id128 = readonly [number, number, number, number];
+export type { Id128 } from '@queen-ts/base';
 
 /** Words of one 128-bit value in the id columns below. */
 export const ID_WORDS = 4;

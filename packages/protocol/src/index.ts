@@ -8,6 +8,10 @@ export {
   BLOCK_KEY_SIZE,
 } from './block.ts';
 export type { PayloadReader } from './block.ts';
+export { BLOCK_FRAME, BlockReader, payloadOf } from './block-reader.ts';
+export type { BlockAddress, BlockFrames } from './block-reader.ts';
+export { blockSize, writeBlock } from './block-writer.ts';
+export type { BlockSource } from './block-writer.ts';
 export {
   ACK_LEASE,
   ACK_STATUS,
@@ -65,9 +69,12 @@ export {
   JSON_DEPTH_MAX,
   NAME_BUDGET_BYTES,
   POP_TIMEOUT_MS_MAX,
+  PRODUCER_SUB_BYTES_MAX,
   QUEUE_MODE_GROUP,
   TRANSACTION_ID_BYTES_MAX,
 } from './limits.ts';
+export { nameBudgetError } from './names.ts';
+export type { NameSizes } from './names.ts';
 export { ACK_ERROR, PUSH_STATUS } from './outcomes.ts';
 export type {
   AckOutcome,
@@ -84,6 +91,7 @@ export type {
   Refused,
   ReleaseOutcome,
 } from './outcomes.ts';
+export { parsePartitionId, partitionIdText, readPartitionId } from './partition-id.ts';
 export {
   CONFIGURED_QUEUE_DEFAULTS,
   implicitQueueOptions,

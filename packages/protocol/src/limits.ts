@@ -15,6 +15,9 @@ export const NAME_BUDGET_BYTES = 447;
 /** Longest transaction id in bytes of UTF-8. */
 export const TRANSACTION_ID_BYTES_MAX = 65_535;
 
+/** Longest `sub` of a token that is stored with a message, in bytes of UTF-8. */
+export const PRODUCER_SUB_BYTES_MAX = 65_535;
+
 /** Deepest nesting of arrays and objects that a JSON body may have. */
 export const JSON_DEPTH_MAX = 20_000;
 
