@@ -1,0 +1,212 @@
+// Columns of a struct-of-arrays table: one typed array per 4,096 rows. Growing appends a chunk and
+// never copies one. Each column class has its own code so that every access stays monomorphic.
+// Rows start as zero; a column never shrinks.
+
+import { InvariantError } from '@queen-ts/base';
+
+/** log2 of the rows in a chunk. */
+const CHUNK_SHIFT = 12;
+
+/** Rows in a chunk. */
+const CHUNK_ROWS = 1 << CHUNK_SHIFT;
+
+const CHUNK_MASK = CHUNK_ROWS - 1;
+
+/** Largest value of a {@link U48Column}. */
+export const U48_MAX = 2 ** 48 - 1;
+
+const U32_RANGE = 2 ** 32;
+
+/** Unsigned 8-bit values, 1 byte a row. */
+export class U8Column {
+  readonly #chunks: Uint8Array[] = [];
+
+  /** Value of an ensured row. */
+  get(row: number): number {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT];
+    if (chunk === undefined) throw missingRow(row, this.rowCount);
+    return chunk[row & CHUNK_MASK] as number;
+  }
+
+  /** Stores an integer in [0, 2^8) in an ensured row. */
+  set(row: number, value: number): void {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT];
+    if (chunk === undefined) throw missingRow(row, this.rowCount);
+    if (value !== (value & 0xff)) throw outOfRange('U8Column', row, value);
+    chunk[row & CHUNK_MASK] = value;
+  }
+
+  /** Makes rows [0, rowCount) usable; new rows are zero. */
+  ensure(rowCount: number): void {
+    while (this.rowCount < rowCount) this.#chunks.push(new Uint8Array(CHUNK_ROWS));
+  }
+
+  /** Rows that are usable: a multiple of the chunk size. */
+  get rowCount(): number {
+    return this.#chunks.length * CHUNK_ROWS;
+  }
+
+  /** Allocated size in bytes. */
+  get bytes(): number {
+    return this.rowCount * 1;
+  }
+}
+
+/** Unsigned 16-bit values, 2 bytes a row. */
+export class U16Column {
+  readonly #chunks: Uint16Array[] = [];
+
+  /** Value of an ensured row. */
+  get(row: number): number {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT];
+    if (chunk === undefined) throw missingRow(row, this.rowCount);
+    return chunk[row & CHUNK_MASK] as number;
+  }
+
+  /** Stores an integer in [0, 2^16) in an ensured row. */
+  set(row: number, value: number): void {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT];
+    if (chunk === undefined) throw missingRow(row, this.rowCount);
+    if (value !== (value & 0xffff)) throw outOfRange('U16Column', row, value);
+    chunk[row & CHUNK_MASK] = value;
+  }
+
+  /** Makes rows [0, rowCount) usable; new rows are zero. */
+  ensure(rowCount: number): void {
+    while (this.rowCount < rowCount) this.#chunks.push(new Uint16Array(CHUNK_ROWS));
+  }
+
+  /** Rows that are usable: a multiple of the chunk size. */
+  get rowCount(): number {
+    return this.#chunks.length * CHUNK_ROWS;
+  }
+
+  /** Allocated size in bytes. */
+  get bytes(): number {
+    return this.rowCount * 2;
+  }
+}
+
+/** Unsigned 32-bit values, 4 bytes a row. */
+export class U32Column {
+  readonly #chunks: Uint32Array[] = [];
+
+  /** Value of an ensured row. */
+  get(row: number): number {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT];
+    if (chunk === undefined) throw missingRow(row, this.rowCount);
+    return chunk[row & CHUNK_MASK] as number;
+  }
+
+  /** Stores an integer in [0, 2^32) in an ensured row. */
+  set(row: number, value: number): void {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT];
+    if (chunk === undefined) throw missingRow(row, this.rowCount);
+    if (value !== value >>> 0) throw outOfRange('U32Column', row, value);
+    chunk[row & CHUNK_MASK] = value;
+  }
+
+  /** Makes rows [0, rowCount) usable; new rows are zero. */
+  ensure(rowCount: number): void {
+    while (this.rowCount < rowCount) this.#chunks.push(new Uint32Array(CHUNK_ROWS));
+  }
+
+  /** Rows that are usable: a multiple of the chunk size. */
+  get rowCount(): number {
+    return this.#chunks.length * CHUNK_ROWS;
+  }
+
+  /** Allocated size in bytes. */
+  get bytes(): number {
+    return this.rowCount * 4;
+  }
+}
+
+/** Safe integers of either sign, 8 bytes a row: wall times in microseconds need 51 bits. */
+export class F64Column {
+  readonly #chunks: Float64Array[] = [];
+
+  /** Value of an ensured row. */
+  get(row: number): number {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT];
+    if (chunk === undefined) throw missingRow(row, this.rowCount);
+    return chunk[row & CHUNK_MASK] as number;
+  }
+
+  /** Stores a safe integer in an ensured row. */
+  set(row: number, value: number): void {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT];
+    if (chunk === undefined) throw missingRow(row, this.rowCount);
+    if (!Number.isSafeInteger(value)) throw outOfRange('F64Column', row, value);
+    chunk[row & CHUNK_MASK] = value;
+  }
+
+  /** Makes rows [0, rowCount) usable; new rows are zero. */
+  ensure(rowCount: number): void {
+    while (this.rowCount < rowCount) this.#chunks.push(new Float64Array(CHUNK_ROWS));
+  }
+
+  /** Rows that are usable: a multiple of the chunk size. */
+  get rowCount(): number {
+    return this.#chunks.length * CHUNK_ROWS;
+  }
+
+  /** Allocated size in bytes. */
+  get bytes(): number {
+    return this.rowCount * 8;
+  }
+}
+
+/** Unsigned 48-bit values, 6 bytes a row: offsets and log indexes. Too narrow for wall time in us. */
+export class U48Column {
+  readonly #lows: Uint32Array[] = [];
+  readonly #highs: Uint16Array[] = [];
+
+  /** Value of an ensured row. */
+  get(row: number): number {
+    const position = row >>> CHUNK_SHIFT;
+    const low = this.#lows[position];
+    const high = this.#highs[position];
+    if (low === undefined || high === undefined) throw missingRow(row, this.rowCount);
+    return (high[row & CHUNK_MASK] as number) * U32_RANGE + (low[row & CHUNK_MASK] as number);
+  }
+
+  /** Stores an integer in [0, 2^48) in an ensured row. */
+  set(row: number, value: number): void {
+    const position = row >>> CHUNK_SHIFT;
+    const low = this.#lows[position];
+    const high = this.#highs[position];
+    if (low === undefined || high === undefined) throw missingRow(row, this.rowCount);
+    if (!(value >= 0 && value <= U48_MAX && Number.isSafeInteger(value))) {
+      throw outOfRange('U48Column', row, value);
+    }
+    low[row & CHUNK_MASK] = value >>> 0;
+    high[row & CHUNK_MASK] = Math.floor(value / U32_RANGE);
+  }
+
+  /** Makes rows [0, rowCount) usable; new rows are zero. */
+  ensure(rowCount: number): void {
+    while (this.rowCount < rowCount) {
+      this.#lows.push(new Uint32Array(CHUNK_ROWS));
+      this.#highs.push(new Uint16Array(CHUNK_ROWS));
+    }
+  }
+
+  /** Rows that are usable: a multiple of the chunk size. */
+  get rowCount(): number {
+    return this.#lows.length * CHUNK_ROWS;
+  }
+
+  /** Allocated size in bytes. */
+  get bytes(): number {
+    return this.rowCount * 6;
+  }
+}
+
+function missingRow(row: number, rowCount: number): InvariantError {
+  return new InvariantError(`row ${row} is outside the column's ${rowCount} rows`);
+}
+
+function outOfRange(column: string, row: number, value: number): InvariantError {
+  return new InvariantError(`${column} row ${row} cannot hold ${value}`);
+}
