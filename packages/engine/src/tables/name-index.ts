@@ -24,7 +24,8 @@ export class NameIndex {
   readonly #table = new RowTable();
   readonly #arena = new ByteArena();
   readonly #refs = new U32Column();
-  readonly #decoder = new TextDecoder();
+  /** Keeps a leading byte order mark: it is part of the name. */
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
   /** @param hash replaces the default hash, which is seeded with `seed`. */
   constructor(options: { readonly seed?: number; readonly hash?: NameHash } = {}) {

@@ -79,7 +79,9 @@ export class TimingWheel {
 
   /** Sets the row's deadline, which replaces an earlier one. A past one is due at once. */
   schedule(row: number, atUs: number): void {
-    if (row === 0 || !(atUs >= 0)) assert(false, () => `row ${row} scheduled at ${atUs}`);
+    if (row === 0 || atUs < 0 || !Number.isSafeInteger(atUs)) {
+      assert(false, () => `row ${row} scheduled at ${atUs}`);
+    }
     this.#entryOf.ensure(row + 1);
     let entry = this.#entryOf.get(row);
     if (entry === 0) entry = this.#allocate(row);
