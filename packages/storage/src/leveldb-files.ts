@@ -12,15 +12,15 @@
 
 import { open } from 'node:fs/promises';
 
+import { maskedCrc32c } from './crc32c.ts';
 import { corruption } from './errors.ts';
+import { VarintReader } from './varint-reader.ts';
 
 const BLOCK_BYTES = 32_768;
 const HEADER_BYTES = 7;
 const FULL = 1;
 const FIRST = 2;
 const LAST = 4;
-
-const CRC32C_TABLE = crc32cTable();
 
 /** What {@link scanRecordFile} found. */
 export interface RecordFileScan {
@@ -65,8 +65,8 @@ export async function readManifest(path: string): Promise<ManifestState> {
   const tables = new Map<number, number>();
   let logNumber = 0;
   await scanRecordFile(path, (record) => {
-    const edit = new EditReader(path, record);
-    while (!edit.isAtEnd) logNumber = edit.applyField(tables) ?? logNumber;
+    const reader = new VarintReader(path, record);
+    while (!reader.isAtEnd) logNumber = applyField(path, reader, tables) ?? logNumber;
   });
   return { logNumber, tables };
 }
@@ -136,74 +136,40 @@ class RecordScan {
   }
 }
 
-/** Reads the fields of one manifest record. */
-class EditReader {
-  readonly #path: string;
-  readonly #bytes: Uint8Array;
-  #offset = 0;
-
-  constructor(path: string, bytes: Uint8Array) {
-    this.#path = path;
-    this.#bytes = bytes;
-  }
-
-  get isAtEnd(): boolean {
-    return this.#offset >= this.#bytes.length;
-  }
-
-  /** Applies one field to `tables`; returns the write-ahead file number if that is the field. */
-  applyField(tables: Map<number, number>): number | undefined {
-    const tag = this.#number();
-    switch (tag) {
-      case 1: // comparator name
-        this.#skipString();
-        return undefined;
-      case 2: // oldest write-ahead file
-        return this.#number();
-      case 3: // next file number
-      case 4: // last sequence
-      case 9: // previous write-ahead file, no longer used
-        this.#number();
-        return undefined;
-      case 5: // compaction pointer: level, key
-        this.#number();
-        this.#skipString();
-        return undefined;
-      case 6: // deleted table: level, number
-        this.#number();
-        tables.delete(this.#number());
-        return undefined;
-      case 7: // new table: level, number, size, smallest key, largest key
-        this.#number();
-        this.#addTable(tables);
-        return undefined;
-      default:
-        throw corruption(this.#path, `unknown field ${tag}`);
-    }
-  }
-
-  #addTable(tables: Map<number, number>): void {
-    const fileNumber = this.#number();
-    tables.set(fileNumber, this.#number());
-    this.#skipString();
-    this.#skipString();
-  }
-
-  #skipString(): void {
-    const length = this.#number();
-    this.#offset += length;
-    if (this.#offset > this.#bytes.length) throw corruption(this.#path, 'a field is cut off');
-  }
-
-  #number(): number {
-    let value = 0;
-    for (let scale = 1; scale <= 2 ** 49; scale *= 128) {
-      const byte = this.#bytes[this.#offset++];
-      if (byte === undefined) throw corruption(this.#path, 'a field is cut off');
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value;
-    }
-    throw corruption(this.#path, 'a number out of range');
+/** Applies one field of a manifest record; returns the write-ahead file number if that is the field. */
+function applyField(
+  path: string,
+  reader: VarintReader,
+  tables: Map<number, number>,
+): number | undefined {
+  const tag = reader.number();
+  switch (tag) {
+    case 1: // comparator name
+      reader.skipString();
+      return undefined;
+    case 2: // oldest write-ahead file
+      return reader.number();
+    case 3: // next file number
+    case 4: // last sequence
+    case 9: // previous write-ahead file, no longer used
+      reader.number();
+      return undefined;
+    case 5: // compaction pointer: level, key
+      reader.number();
+      reader.skipString();
+      return undefined;
+    case 6: // deleted table: level, number
+      reader.number();
+      tables.delete(reader.number());
+      return undefined;
+    case 7: // new table: level, number, size, smallest key, largest key
+      reader.number();
+      tables.set(reader.number(), reader.number());
+      reader.skipString();
+      reader.skipString();
+      return undefined;
+    default:
+      throw corruption(path, `unknown field ${tag}`);
   }
 }
 
@@ -224,23 +190,4 @@ function hasRecordStart(block: Buffer, from: number): boolean {
     if (isStart && fragmentEnd(block, offset) !== undefined) return true;
   }
   return false;
-}
-
-function maskedCrc32c(bytes: Uint8Array, from: number, toExclusive: number): number {
-  let crc = 0xffffffff;
-  for (let i = from; i < toExclusive; i++) {
-    crc = (CRC32C_TABLE[(crc ^ (bytes[i] ?? 0)) & 0xff] ?? 0) ^ (crc >>> 8);
-  }
-  crc = ~crc;
-  return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
-}
-
-function crc32cTable(): Int32Array {
-  const table = new Int32Array(256);
-  for (let byte = 0; byte < 256; byte++) {
-    let crc = byte;
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
-    table[byte] = crc;
-  }
-  return table;
 }

@@ -1,13 +1,14 @@
 // Looks at the log directory before LevelDB does, read-only. LevelDB drops what it cannot read from a
 // write-ahead file, then deletes that file, and deletes every table that its manifest does not name;
-// this is the last moment at which damage can be told apart from an unfinished write and the
-// evidence is still there.
+// a damaged table can make it abort the process. This is the last moment at which damage can be told
+// apart from an unfinished write and the evidence is still there.
 
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { corruption, hasSystemCode } from './errors.ts';
 import { readManifest, scanRecordFile } from './leveldb-files.ts';
+import { verifyTable } from './leveldb-table.ts';
 
 /** Throws CORRUPTION, naming the file, unless the LevelDB files at `path` are complete. */
 export async function preflightLog(path: string): Promise<void> {
@@ -56,6 +57,7 @@ async function checkTable(
   if (found.size !== sizeBytes) {
     throw corruption(tablePath, `${found.size} bytes where ${sizeBytes} were written`);
   }
+  await verifyTable(tablePath, sizeBytes);
 }
 
 /** A write-ahead file may end in a torn write only if nothing was written to a later one. */
