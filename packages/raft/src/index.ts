@@ -1,6 +1,10 @@
 // The public door of @queen-ts/raft.
 
-export { channelOf, toNodeId } from './messages.ts';
+export { decodeMembership, encodeMembership } from './membership-codec.ts';
+export { memberOf, MEMBER_COUNT_MAX, membershipOf, votersOf } from './membership.ts';
+export type { ChangeRefusal, Member, MemberRole, Membership } from './membership.ts';
+export type { MembershipChange } from './membership.ts';
+export { channelOf } from './messages.ts';
 export type {
   AppendMessage,
   AppendReply,
@@ -9,23 +13,16 @@ export type {
   IdentityConflict,
   Message,
   MessageHeader,
-  NodeId,
   SnapshotMessage,
   SnapshotMeta,
   TimeoutNow,
   VoteReply,
   VoteRequest,
 } from './messages.ts';
-export type { Member, MemberRole, Membership, MembershipChange } from './membership.ts';
+export { toNodeId } from './node-id.ts';
+export type { NodeId } from './node-id.ts';
 export { RaftNode } from './node.ts';
-export type {
-  MembershipResult,
-  ProposeResult,
-  RaftLimits,
-  RaftNodeOptions,
-  ReadIndexResult,
-  TransferResult,
-} from './node.ts';
+export type { RaftLimits, RaftNodeOptions } from './options.ts';
 export type { Entry, EntryType, HardState, HardStateStore, LogReader, LogStore } from './ports.ts';
 export type {
   PeerStatus,
@@ -37,3 +34,9 @@ export type {
   SnapshotRequest,
   SoftState,
 } from './ready.ts';
+export type {
+  MembershipResult,
+  ProposeResult,
+  ReadIndexResult,
+  TransferResult,
+} from './results.ts';

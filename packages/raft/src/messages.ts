@@ -1,18 +1,9 @@
 // The messages between members, and which of a peer's two connections each one travels on. The core
 // never encodes them: the transport owns the wire format and checks it.
 
-import { assert } from '@queen-ts/base';
 import type { Membership } from './membership.ts';
+import type { NodeId } from './node-id.ts';
 import type { Entry } from './ports.ts';
-
-/** Member number, an integer >= 1 (`QUEEN_RAFT_NODE_ID`). 0 means «none» where a field allows it. */
-export type NodeId = number & { readonly __brand: 'NodeId' };
-
-/** Brands a member number; asserts that it is an integer in [1, 2^32). */
-export function toNodeId(value: number): NodeId {
-  assert(Number.isSafeInteger(value) && value >= 1 && value < 2 ** 32, () => `node id ${value}`);
-  return value as NodeId;
-}
 
 /** What every message carries. */
 export interface MessageHeader {
@@ -85,7 +76,8 @@ export interface HeartbeatReply extends MessageHeader {
  * A complete, verified snapshot has arrived. Built by the *sending* driver when the core asks
  * ({@link Ready.snapshotsToSend}), streamed with its bytes, and stepped into the receiving core by
  * its driver only after the last byte was checked. `term` is the leader's term when the transfer
- * began.
+ * began. The receiving core takes it ({@link Ready.snapshot} is this very object) or, if it knows as
+ * much already, does not: then the bytes are dropped.
  */
 export interface SnapshotMessage extends MessageHeader {
   readonly kind: 'snapshot';

@@ -1,7 +1,7 @@
 // What the consensus core and its driver need from storage. Implemented by packages/storage on
 // LevelDB and by the in-memory store behind ./testing; one contract suite runs against both.
 
-import type { NodeId } from './messages.ts';
+import type { NodeId } from './node-id.ts';
 
 /** What an entry carries: a planned command batch, the empty entry of a new term, or a membership. */
 export type EntryType = 'command' | 'noop' | 'membership';

@@ -1,7 +1,8 @@
 // The batch that the core hands its driver, and the rules for handling it.
 
 import type { Membership } from './membership.ts';
-import type { Message, NodeId, SnapshotMeta } from './messages.ts';
+import type { Message, SnapshotMeta } from './messages.ts';
+import type { NodeId } from './node-id.ts';
 import type { Entry, HardState } from './ports.ts';
 
 export type Role = 'follower' | 'preCandidate' | 'candidate' | 'leader';
@@ -40,8 +41,8 @@ export interface PersistToken {
  * 1. Send `messages`, stream `snapshotsToSend`, answer `readStates`. Nothing in them depends on
  *    this batch's disk work, so they go out before or while it runs: the leader's own sync runs in
  *    parallel with replication.
- * 2. If `persistUpTo` is set, start the persist: install `snapshot`, then save `hardState`, then
- *    append `entries`; sync if `mustSync`. In that order: no entry may be durable whose term is not.
+ * 2. If `persistUpTo` is set, start the persist: save `hardState`, then install `snapshot`, then
+ *    append `entries`, all synced. In that order: no entry may be durable whose term is not.
  * 3. Apply `committed`, in order, completely. They are already durable here, so this need not wait
  *    for step 2. Then call `advance()`.
  * 4. When the persist is durable: call `persisted(persistUpTo)`, send `messagesAfterPersist`.
@@ -56,9 +57,9 @@ export interface Ready {
   readonly snapshot?: SnapshotMeta;
   /** To append; the first index may lie below the store's last, which truncates. Often empty. */
   readonly entries: readonly Entry[];
-  /** True if step 2 needs an fsync before step 4. False only when there is nothing to persist. */
+  /** True if there is anything to persist; all of it needs an fsync before step 4. */
   readonly mustSync: boolean;
-  /** Set when there is something to persist. */
+  /** Set if `mustSync`: what to hand to `persisted` when it is durable. */
   readonly persistUpTo?: PersistToken;
   /** May be sent at once. */
   readonly messages: readonly Message[];
@@ -115,7 +116,7 @@ export interface RaftStatus {
   readonly transferTarget: NodeId | 0;
   readonly isIdentityRefused: boolean;
   readonly membership: Membership;
-  /** Index of the entry that set `membership`; 0 for the founding configuration. */
+  /** Index of the entry that set `membership`; 0, or its snapshot's index, where that is not known. */
   readonly membershipIndex: number;
   /** Leader only, by ascending id, without itself; else empty. */
   readonly peers: readonly PeerStatus[];

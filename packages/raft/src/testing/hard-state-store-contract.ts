@@ -1,7 +1,7 @@
 // The contract suite of HardStateStore.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { toNodeId } from '../messages.ts';
+import { toNodeId } from '../node-id.ts';
 import type { HardStateStore } from '../ports.ts';
 
 /** One new, empty store and the means to restart it. */

@@ -1,0 +1,79 @@
+// The safety properties of Raft (dissertation, figure 3.2), checked over a whole cluster while a test
+// runs. Everything is remembered, so a value that was true once must stay true.
+
+import { assert } from '@queen-ts/base';
+import { describeEntry } from '../describe.ts';
+import type { NodeId } from '../node-id.ts';
+import type { SimNode } from './sim-node.ts';
+
+/** Watches nodes; throws InvariantError at the first violation. */
+export class InvariantChecker {
+  readonly #leaders = new Map<number, NodeId>();
+  /** Every entry seen in any log, by `index/term`, and the term of its predecessor. */
+  readonly #entries = new Map<string, string>();
+  /** What was applied at each index, anywhere. */
+  readonly #applied: string[] = [];
+
+  /** Checks every property that concerns the node's state now. */
+  check(sim: SimNode): void {
+    if (sim.isDown) return;
+    this.#checkStateMachineSafety(sim);
+    const { role, term } = sim.node.status;
+    if (role === 'leader') this.#checkLeader(sim, term);
+    this.#checkLogMatching(sim);
+  }
+
+  /** How many entries are applied somewhere. */
+  get appliedCount(): number {
+    return this.#applied.length;
+  }
+
+  /** Election safety: one leader a term. Leader completeness: it has all that was applied before. */
+  #checkLeader(sim: SimNode, term: number): void {
+    const leader = this.#leaders.get(term);
+    assert(
+      leader === undefined || leader === sim.id,
+      () => `term ${term} has leaders ${leader} and ${sim.id}`,
+    );
+    if (leader !== undefined) return;
+    this.#leaders.set(term, sim.id);
+    const { lastIndex } = sim.node.status;
+    assert(
+      lastIndex >= this.#applied.length,
+      () => `leader ${sim.id} of term ${term} ends at ${lastIndex} < ${this.#applied.length}`,
+    );
+    for (let index = sim.log.firstIndex; index <= sim.log.lastIndex; index++) {
+      const applied = this.#applied[index - 1];
+      const [entry] = sim.log.entries({ from: index, toExclusive: index + 1, maxBytes: 0 });
+      const isLost =
+        applied !== undefined && entry !== undefined && describeEntry(entry) !== applied;
+      assert(!isLost, () => `leader ${sim.id} of term ${term} lacks ${applied}`);
+    }
+  }
+
+  /** State-machine safety: one entry per index, for ever. */
+  #checkStateMachineSafety({ id, state }: SimNode): void {
+    state.entries.forEach((entry, i) => {
+      const applied = this.#applied[i];
+      assert(
+        applied === undefined || applied === entry,
+        () => `node ${id} applied ${entry}, another ${applied}`,
+      );
+      this.#applied[i] = entry;
+    });
+  }
+
+  /** Log matching: the same index and term mean the same entry and the same predecessor. */
+  #checkLogMatching({ id, log }: SimNode): void {
+    const { firstIndex, lastIndex } = log;
+    if (lastIndex < firstIndex) return;
+    const range = { from: firstIndex, toExclusive: lastIndex + 1, maxBytes: 2 ** 40 };
+    for (const entry of log.entries(range)) {
+      const name = `${entry.index}/${entry.term}`;
+      const content = `${describeEntry(entry)} after t${log.term(entry.index - 1)}`;
+      const seen = this.#entries.get(name);
+      assert(seen === undefined || seen === content, () => `node ${id}: ${content}, was ${seen}`);
+      if (seen === undefined) this.#entries.set(name, content);
+    }
+  }
+}

@@ -1,0 +1,269 @@
+// A cluster under random faults: messages dropped, delayed, duplicated and reordered, links cut,
+// disks slow, nodes crashing with unsynced writes, members changing. One seed, one history.
+
+import { assert, randomBelow, SeededRng } from '@queen-ts/base';
+import { memberOf, votersOf } from '../membership.ts';
+import type { MembershipChange } from '../membership.ts';
+import type { Message, SnapshotMeta } from '../messages.ts';
+import { toNodeId } from '../node-id.ts';
+import type { NodeId } from '../node-id.ts';
+import type { RaftStatus } from '../ready.ts';
+import { InvariantChecker } from './invariants.ts';
+import { SimNode } from './sim-node.ts';
+import type { AppliedState } from './sim-node.ts';
+
+const NETWORK_SIZE_MAX = 400;
+const TORN = ['nothing', 'hardState', 'everything'] as const;
+
+/** What a run came to, to see that the faults did not make it idle. */
+export interface RandomRunResult {
+  readonly appliedCount: number;
+  readonly proposedCount: number;
+  readonly readCount: number;
+  readonly changeCount: number;
+  readonly termReached: number;
+}
+
+/** Options of one run. */
+export interface RandomRunOptions {
+  readonly seed: number;
+  readonly nodeCount: number;
+  readonly stepCount: number;
+  /** Whether voters are demoted, promoted, removed and added on the way. */
+  readonly changesMembers: boolean;
+}
+
+/** Runs one history; throws InvariantError at the first violation of safety or liveness. */
+export function runRandomCluster(options: RandomRunOptions): RandomRunResult {
+  const cluster = new RandomCluster(options);
+  for (let step = 0; step < options.stepCount; step++) cluster.step();
+  cluster.heal();
+  return cluster.result;
+}
+
+class RandomCluster {
+  readonly #rng: SeededRng;
+  readonly #options: RandomRunOptions;
+  readonly #nodes: SimNode[];
+  readonly #checker = new InvariantChecker();
+  readonly #cuts = new Set<string>();
+  /** Reads on their way: the least index they may be answered with. */
+  readonly #reads = new Map<number, number>();
+  #network: Message[] = [];
+  #proposedCount = 0;
+  #readCount = 0;
+  #changeCount = 0;
+
+  constructor(options: RandomRunOptions) {
+    this.#options = options;
+    this.#rng = new SeededRng(options.seed);
+    const voters = Array.from({ length: options.nodeCount }, (_, i) => toNodeId(i + 1));
+    const snapshots = new WeakMap<SnapshotMeta, AppliedState>();
+    this.#nodes = voters.map(
+      (id) =>
+        new SimNode(
+          {
+            id,
+            incarnation: id * 100,
+            voters,
+            learners: [],
+            foundingVotes: this.#chance(2) ? 'all' : 'majority',
+            electionTicks: 10,
+            heartbeatTicks: 2,
+            limits: { maxAppendBytes: 150, maxInflightBytes: 500, maxUncommittedBytes: 2000 },
+            seed: this.#below(2 ** 31),
+          },
+          snapshots,
+        ),
+    );
+  }
+
+  get result(): RandomRunResult {
+    return {
+      appliedCount: this.#checker.appliedCount,
+      proposedCount: this.#proposedCount,
+      readCount: this.#readCount,
+      changeCount: this.#changeCount,
+      termReached: Math.max(...this.#nodes.map(({ node }) => node.status.term)),
+    };
+  }
+
+  step(): void {
+    const sim = this.#anyNode();
+    const dice = this.#below(1000);
+    if (dice < 420) this.#deliverSome();
+    else if (dice < 490) this.#ifUp(sim, () => sim.node.tick());
+    else if (dice < 740) this.#ifUp(sim, () => this.#takeReady(sim));
+    else if (dice < 880) this.#ifUp(sim, () => this.#post(sim.finishPersist()));
+    else if (dice < 950) this.#ifUp(sim, () => this.#propose(sim));
+    else if (dice < 970) this.#ifUp(sim, () => this.#read(sim));
+    else if (dice < 976) this.#network.splice(this.#below(this.#network.length + 1), 1);
+    else if (dice < 982) this.#duplicateAny();
+    else if (dice < 986) this.#toggleCut(sim);
+    else if (dice < 989) this.#ifUp(sim, () => this.#compact(sim));
+    else if (dice < 991) this.#ifUp(sim, () => this.#transfer(sim));
+    else if (dice < 993) this.#crashOrRestart(sim);
+    else if (this.#options.changesMembers) this.#ifUp(sim, () => this.#change(sim));
+    if (dice % 4 === 0) this.#checker.check(sim);
+  }
+
+  /** Ends all faults; the group must then elect, commit and agree within 20 election timeouts. */
+  heal(): void {
+    this.#cuts.clear();
+    for (const sim of this.#nodes) if (sim.isDown) sim.restart();
+    const ticks = 200;
+    for (let tick = 0; tick < ticks; tick++) {
+      for (const sim of this.#nodes) sim.node.tick();
+      this.#settle();
+      if (tick === ticks / 2) this.#leader().node.propose(this.#command());
+    }
+    const leader = this.#leader();
+    const { membership, lastIndex, commitIndex } = leader.node.status;
+    assert(lastIndex === commitIndex, () => `commit ${commitIndex} of ${lastIndex} after healing`);
+    for (const { id } of membership.members) {
+      const applied = this.#nodes.find((sim) => sim.id === id)?.state.index;
+      assert(applied === lastIndex, () => `${id} applied ${applied} of ${lastIndex}`);
+    }
+  }
+
+  #settle(): void {
+    for (let round = 0; round < 200; round++) {
+      const taken = this.#nodes.filter((sim) => this.#takeReady(sim));
+      for (const sim of this.#nodes) this.#post(sim.finishPersist());
+      const messages = this.#network;
+      this.#network = [];
+      for (const message of messages) this.#deliver(message);
+      for (const sim of this.#nodes) this.#checker.check(sim);
+      if (taken.length === 0 && messages.length === 0) return;
+    }
+    throw new Error('the cluster does not settle');
+  }
+
+  #leader(): SimNode {
+    const leaders = this.#nodes.filter(({ node }) => node.status.role === 'leader');
+    const [leader] = leaders.sort((a, b) => b.node.status.term - a.node.status.term);
+    assert(leader !== undefined, 'no leader after healing');
+    return leader;
+  }
+
+  #takeReady(sim: SimNode): boolean {
+    const ready = sim.takeReady();
+    if (ready === undefined) return false;
+    this.#post(ready.messages);
+    for (const { to, term, minIndex } of ready.snapshotsToSend) {
+      assert(sim.state.index >= minIndex, () => `snapshot ${sim.state.index} < ${minIndex}`);
+      this.#post([sim.snapshotMessage(to, term)]);
+      const outcome = this.#chance(3) ? 'failed' : 'finished';
+      sim.node.reportSnapshot({ to, outcome, index: sim.state.index });
+    }
+    for (const { contextId, index } of ready.readStates) {
+      const least = this.#reads.get(contextId) ?? 0;
+      assert(index >= least, () => `read ${contextId} at ${index}, ${least} was committed before`);
+    }
+    return true;
+  }
+
+  #deliverSome(): void {
+    for (let count = this.#below(4); count > 0 && this.#network.length > 0; count--) {
+      this.#deliverAny();
+    }
+  }
+
+  #deliverAny(): void {
+    // Mostly in order, sometimes not.
+    const at = this.#chance(4) ? this.#below(this.#network.length) : 0;
+    const [message] = this.#network.splice(at, 1);
+    if (message !== undefined) this.#deliver(message);
+  }
+
+  #deliver(message: Message): void {
+    const receiver = this.#nodes.find(({ id }) => id === message.to);
+    const isCut = this.#cuts.has(`${message.from}->${message.to}`);
+    if (receiver === undefined || receiver.isDown || isCut) return;
+    receiver.node.step(message);
+  }
+
+  #post(messages: readonly Message[]): void {
+    for (const message of messages) {
+      if (this.#network.length < NETWORK_SIZE_MAX) this.#network.push(message);
+    }
+  }
+
+  #duplicateAny(): void {
+    const message = this.#network[this.#below(this.#network.length + 1)];
+    if (message !== undefined) this.#network.push(message);
+  }
+
+  #propose(sim: SimNode): void {
+    if (sim.node.propose(this.#command()).ok) this.#proposedCount += 1;
+  }
+
+  /** A read must see all that any node had committed when it was asked for. */
+  #read(sim: SimNode): void {
+    const contextId = this.#reads.size + 1;
+    const commitIndexes = this.#nodes.filter(({ isDown }) => !isDown).map(commitIndexOf);
+    if (!sim.node.readIndex(contextId).ok) return;
+    this.#reads.set(contextId, Math.max(...commitIndexes));
+    this.#readCount += 1;
+  }
+
+  #compact(sim: SimNode): void {
+    const index = Math.min(sim.state.index, sim.node.status.appliedIndex);
+    if (index > sim.log.firstIndex && sim.persisting === undefined) sim.compact(index - 1);
+  }
+
+  #transfer(sim: SimNode): void {
+    sim.node.transferLeadership(this.#anyNode().id);
+  }
+
+  #change(sim: SimNode): void {
+    const { id } = this.#anyNode();
+    if (sim.node.proposeMembership(this.#changeFor(id, sim.node.status)).ok) this.#changeCount += 1;
+  }
+
+  #changeFor(id: NodeId, { membership }: RaftStatus): MembershipChange {
+    const member = memberOf(membership, id);
+    if (member === undefined) return { kind: 'addLearner', id, address: '' };
+    if (member.role === 'learner') return { kind: this.#chance(4) ? 'remove' : 'promote', id };
+    // Keeps the group big enough to bear a crash.
+    if (votersOf(membership).length <= 2) return { kind: 'promote', id };
+    return { kind: this.#chance(2) ? 'demote' : 'remove', id };
+  }
+
+  #toggleCut(sim: SimNode): void {
+    if (this.#chance(2)) return this.#cuts.clear();
+    this.#cuts.add(`${sim.id}->${this.#anyNode().id}`);
+  }
+
+  #crashOrRestart(sim: SimNode): void {
+    if (sim.isDown) sim.restart();
+    else sim.crash(TORN[this.#below(TORN.length)]);
+  }
+
+  #command(): { head: Uint8Array; payload: Uint8Array } {
+    const head = Uint8Array.from(`c${this.#proposedCount}`, (character) => character.charCodeAt(0));
+    return { head, payload: new Uint8Array(this.#below(80)) };
+  }
+
+  #ifUp(sim: SimNode, action: () => void): void {
+    if (!sim.isDown) action();
+  }
+
+  #anyNode(): SimNode {
+    const sim = this.#nodes[this.#below(this.#nodes.length)];
+    assert(sim !== undefined, 'a cluster has nodes');
+    return sim;
+  }
+
+  #chance(oneIn: number): boolean {
+    return this.#below(oneIn) === 0;
+  }
+
+  #below(bound: number): number {
+    return randomBelow(this.#rng, bound);
+  }
+}
+
+function commitIndexOf(sim: SimNode): number {
+  return sim.node.status.commitIndex;
+}
