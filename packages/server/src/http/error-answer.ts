@@ -1,0 +1,80 @@
+// The one place where errors become answers: stable codes by the table of `protocol`, everything
+// else a 500 that is logged with its stack, once. A client's own mistake is a debug line at most.
+
+import { InvariantError } from '@queen-ts/base';
+import { BrokerError, ERRORS } from '@queen-ts/protocol';
+import type { ErrorCode, Refused } from '@queen-ts/protocol';
+import type { Logger } from 'pino';
+import type { EdgeCounters } from '../metrics/edge-counters.ts';
+import { json } from './answers.ts';
+import { ClientGoneError } from './body.ts';
+import { socketSides } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
+import { hasLargeUnreadBody, refuseUnread } from './unread-body.ts';
+
+/** Statuses that tell the client to come back, and after how many seconds. */
+const RETRY_AFTER_SECONDS: ReadonlyMap<number, string> = new Map([
+  [429, '1'],
+  [503, '1'],
+]);
+
+const encoder = new TextEncoder();
+
+/** What turning errors into answers needs. */
+export interface ErrorAnswering {
+  readonly log: Logger;
+  readonly counters: EdgeCounters;
+  /** Ends the process: an invariant is broken. */
+  readonly crash: (error: unknown) => void;
+}
+
+/** Builds Hono's `onError`. */
+export function createErrorHandler(
+  options: ErrorAnswering,
+): (error: Error, exchange: Exchange) => Response {
+  return (error, exchange) => {
+    if (error instanceof BrokerError) {
+      options.counters.countError(error.code);
+      options.log.debug({ code: error.code, path: exchange.req.path }, 'request refused');
+      return brokerErrorAnswer(error, exchange);
+    }
+    if (error instanceof ClientGoneError) {
+      options.log.debug({ path: exchange.req.path }, 'client gone');
+      return codeAnswer('bad_body', 'the request was not complete');
+    }
+    if (error instanceof InvariantError) options.crash(error);
+    else options.log.error({ err: error, path: exchange.req.path }, 'request failed');
+    return codeAnswer('internal', 'internal error');
+  };
+}
+
+/** Answers with a code of the table and a text. */
+export function codeAnswer(
+  code: ErrorCode,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const { status } = ERRORS[code];
+  return json({ error: text, code }, status, { ...retryHeaders(status), ...headers });
+}
+
+/** Answers with a refusal that a parser or the planner returned. */
+export function refusedAnswer(refused: Refused, counters: EdgeCounters): Response {
+  counters.countError(refused.code);
+  return codeAnswer(refused.code, refused.message);
+}
+
+function brokerErrorAnswer(error: BrokerError, exchange: Exchange): Response {
+  const sides = socketSides(exchange);
+  if (sides === undefined || !hasLargeUnreadBody(sides.incoming)) {
+    return codeAnswer(error.code, error.message);
+  }
+  const { status } = ERRORS[error.code];
+  const body = encoder.encode(JSON.stringify({ error: error.message, code: error.code }));
+  return refuseUnread(sides, { status, headers: retryHeaders(status), body });
+}
+
+function retryHeaders(status: number): Readonly<Record<string, string>> {
+  const seconds = RETRY_AFTER_SECONDS.get(status);
+  return seconds === undefined ? {} : { 'Retry-After': seconds };
+}

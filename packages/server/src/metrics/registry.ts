@@ -1,0 +1,165 @@
+// Prometheus families. Values are read from the counters and the broker when somebody scrapes; the
+// hot routes never touch prom-client.
+
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { Edge } from '../edge.ts';
+
+type Value = () => number;
+type Labelled = () => Iterable<readonly [label: string, value: number]>;
+
+/** Builds a registry of its own for `edge`: two nodes in one process do not mix. */
+export function createRegistry(edge: Edge): Registry {
+  const registry = new Registry();
+  addProcess(registry, edge);
+  addRequests(registry, edge);
+  addAdmission(registry, edge);
+  addLog(registry, edge);
+  addState(registry, edge);
+  return registry;
+}
+
+function addProcess(registry: Registry, edge: Edge): void {
+  gauge(registry, 'queen_uptime_seconds', 'Seconds since the start of the process.', () =>
+    Math.floor((edge.clock.monotonicUs() - edge.startedUs) / 1e6),
+  );
+  gauge(registry, 'queen_process_resident_memory_bytes', 'Resident memory.', () =>
+    process.memoryUsage.rss(),
+  );
+}
+
+function addRequests(registry: Registry, { counters }: Edge): void {
+  const name = (part: string): string => `queen_process_${part}_total`;
+  counter(registry, name('push_requests'), 'Push requests.', () => counters.pushRequests);
+  counter(registry, name('push_messages'), 'Items of pushes.', () => counters.pushMessages);
+  counter(registry, name('pop_requests'), 'Pop requests.', () => counters.popRequests);
+  counter(registry, name('pop_messages'), 'Messages handed out.', () => counters.popMessages);
+  counter(registry, name('ack_requests'), 'Ack requests.', () => counters.ackRequests);
+  counter(registry, name('ack_messages'), 'Items of acks.', () => counters.ackMessages);
+  counter(registry, 'queen_pop_empty_total', 'Pops that delivered nothing.', () => {
+    return counters.popEmpty;
+  });
+  counter(
+    registry,
+    'queen_pop_undelivered_total',
+    'Pops whose messages went back because the client was gone.',
+    () => counters.popUndelivered,
+  );
+  labelledCounter(registry, 'queen_http_refused_total', {
+    help: 'Refused requests by error code.',
+    label: 'code',
+    values: () => counters.errors,
+  });
+}
+
+function addAdmission(registry: Registry, edge: Edge): void {
+  const { pushBudget } = edge;
+  labelledCounter(registry, 'queen_raft_admit_total', {
+    help: 'Pushes by what admission said.',
+    label: 'outcome',
+    values: () => Object.entries(pushBudget.counts),
+  });
+  gauge(registry, 'queen_raft_admit_bytes', 'Bytes of admitted pushes.', () => {
+    return pushBudget.usedBytes;
+  });
+  gauge(registry, 'queen_raft_admit_waiting', 'Pushes waiting for admission.', () => {
+    return pushBudget.waiterCount;
+  });
+}
+
+function addLog(registry: Registry, { broker }: Edge): void {
+  labelledGauge(registry, 'queen_raft_index', {
+    help: 'Log positions.',
+    label: 'kind',
+    values: () => {
+      const { lastIndex, commitIndex, appliedIndex } = broker.status();
+      return [
+        ['log', lastIndex],
+        ['committed', commitIndex],
+        ['applied', appliedIndex],
+      ];
+    },
+  });
+  gauge(registry, 'queen_raft_term', 'Raft term.', () => broker.status().term);
+  gauge(registry, 'queen_raft_is_leader', 'Whether this node leads.', () =>
+    broker.status().role === 'leader' ? 1 : 0,
+  );
+  counter(registry, 'queen_raft_proposals_total', 'Entries proposed.', () => {
+    return broker.status().entriesTotal;
+  });
+  counter(registry, 'queen_raft_entry_bytes_total', 'Size of these entries.', () => {
+    return broker.status().entryBytesTotal;
+  });
+  counter(registry, 'queen_raft_log_syncs_total', 'Synced log writes.', () => {
+    return broker.status().syncsTotal;
+  });
+}
+
+function addState(registry: Registry, { broker }: Edge): void {
+  gauge(registry, 'queen_parked_long_polls', 'Pops that wait for messages.', () => {
+    return broker.status().parkedPops;
+  });
+  gauge(registry, 'queen_raft_queued_commands', 'Commands waiting for the next entry.', () => {
+    return broker.status().queuedCommands;
+  });
+  gauge(registry, 'queen_raft_queued_bytes', 'Size of these commands.', () => {
+    return broker.status().queuedBytes;
+  });
+  gauge(registry, 'queen_queues', 'Queues.', () => broker.status().queues);
+  gauge(registry, 'queen_partitions', 'Partitions.', () => broker.status().partitions);
+  gauge(registry, 'queen_cursors', 'Cursors.', () => broker.status().cursors);
+  gauge(registry, 'queen_dlq_depth', 'Dead letters.', () => broker.status().deadLetters);
+}
+
+function gauge(registry: Registry, name: string, help: string, value: Value): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(value());
+    },
+  });
+}
+
+function counter(registry: Registry, name: string, help: string, value: Value): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(value());
+    },
+  });
+}
+
+interface LabelledFamily {
+  readonly help: string;
+  readonly label: string;
+  readonly values: Labelled;
+}
+
+function labelledGauge(registry: Registry, name: string, family: LabelledFamily): void {
+  new Gauge({
+    name,
+    help: family.help,
+    labelNames: [family.label],
+    registers: [registry],
+    collect() {
+      for (const [label, value] of family.values()) this.set({ [family.label]: label }, value);
+    },
+  });
+}
+
+function labelledCounter(registry: Registry, name: string, family: LabelledFamily): void {
+  new Counter({
+    name,
+    help: family.help,
+    labelNames: [family.label],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [label, value] of family.values()) this.inc({ [family.label]: label }, value);
+    },
+  });
+}

@@ -1,0 +1,35 @@
+// Why a node did not start, as one line for the operator. An error that nobody foresaw keeps its stack.
+
+import { StorageError } from '@queen-ts/storage';
+import { ConfigError } from '../config/config-error.ts';
+
+const LISTEN_REASONS: ReadonlyMap<string, string> = new Map([
+  ['EADDRINUSE', 'the port is in use: stop what listens there, or set PORT'],
+  ['EACCES', 'this user may not open the port: set PORT to 1024 or more'],
+  ['EADDRNOTAVAIL', 'this machine does not have the address: set QUEEN_BIND_ADDR'],
+  ['ENOTFOUND', 'the host name is not known: set QUEEN_BIND_ADDR'],
+]);
+
+interface ListenError extends Error {
+  readonly code: string;
+  readonly syscall: string;
+  readonly address?: string;
+  readonly hostname?: string;
+  readonly port?: number;
+}
+
+/** Returns the text to show. */
+export function refusalText(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof StorageError) return error.message;
+  if (isListenError(error)) {
+    const host = error.address ?? error.hostname ?? '';
+    const where = error.port === undefined ? host : `${host}:${error.port}`;
+    return `cannot listen on ${where}: ${LISTEN_REASONS.get(error.code) ?? error.message}`;
+  }
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+function isListenError(error: unknown): error is ListenError {
+  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return false;
+  return error.syscall === 'listen' || error.syscall === 'getaddrinfo';
+}
