@@ -128,7 +128,7 @@ function writeDigits(value: number, width: number, out: Uint8Array, at: number):
   let rest = value;
   for (let to = at + width - 1; to >= at; to--) {
     const quotient = Math.floor(rest / 10);
-    out[to] = 0x30 + rest - quotient * 10;
+    out[to] = 0x30 + (rest - quotient * 10);
     rest = quotient;
   }
 }

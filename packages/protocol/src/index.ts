@@ -1,5 +1,6 @@
 // The public door of @queen-ts/protocol.
 
+export { EMPTY_PUSH_ANSWER, renderPush } from './answers/push.ts';
 export {
   BLOCK_FLAG,
   BLOCK_FORMAT_VERSION,
@@ -70,6 +71,7 @@ export {
   NAME_BUDGET_BYTES,
   POP_TIMEOUT_MS_MAX,
   PRODUCER_SUB_BYTES_MAX,
+  PUSH_ITEMS_MAX,
   QUEUE_MODE_GROUP,
   TRANSACTION_ID_BYTES_MAX,
 } from './limits.ts';
@@ -99,3 +101,6 @@ export {
   QUEUE_OPTION_NAMES,
 } from './queue-options.ts';
 export type { QueueOptionName, QueueOptions, QueueOptionsPatch } from './queue-options.ts';
+export { PushItems } from './requests/push-items.ts';
+export { parsePush } from './requests/push.ts';
+export type { NothingToPush, PushContext } from './requests/push.ts';

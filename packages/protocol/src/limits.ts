@@ -12,6 +12,9 @@ export const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 /** bytes(tenant) + bytes(queue) + max(bytes(partition), bytes(group)) (reference §0.4). */
 export const NAME_BUDGET_BYTES = 447;
 
+/** Most items of one push; their ids count up in one word (`UUID_RESERVE_MAX` of base). */
+export const PUSH_ITEMS_MAX = 2 ** 24;
+
 /** Longest transaction id in bytes of UTF-8. */
 export const TRANSACTION_ID_BYTES_MAX = 65_535;
 
