@@ -4,13 +4,14 @@
 import { assert } from '@queen-ts/base';
 import { describeEntry } from '../describe.ts';
 import type { NodeId } from '../node-id.ts';
+import type { Entry } from '../ports.ts';
 import type { SimNode } from './sim-node.ts';
 
 /** Watches nodes; throws InvariantError at the first violation. */
 export class InvariantChecker {
   readonly #leaders = new Map<number, NodeId>();
-  /** Every entry seen in any log, by `index/term`, and the term of its predecessor. */
-  readonly #entries = new Map<string, string>();
+  /** Every entry seen in any log, by index and term, and the term of its predecessor. */
+  readonly #seen = new Map<number, { readonly entry: Entry; readonly prevTerm: number }>();
   /** What was applied at each index, anywhere. */
   readonly #applied: string[] = [];
 
@@ -68,12 +69,15 @@ export class InvariantChecker {
     const { firstIndex, lastIndex } = log;
     if (lastIndex < firstIndex) return;
     const range = { from: firstIndex, toExclusive: lastIndex + 1, maxBytes: 2 ** 40 };
+    let prevTerm = log.term(firstIndex - 1) ?? 0;
     for (const entry of log.entries(range)) {
-      const name = `${entry.index}/${entry.term}`;
-      const content = `${describeEntry(entry)} after t${log.term(entry.index - 1)}`;
-      const seen = this.#entries.get(name);
-      assert(seen === undefined || seen === content, () => `node ${id}: ${content}, was ${seen}`);
-      if (seen === undefined) this.#entries.set(name, content);
+      const key = entry.index * 2 ** 20 + entry.term;
+      const seen = this.#seen.get(key);
+      if (seen === undefined) this.#seen.set(key, { entry, prevTerm });
+      // Nodes share entries by reference here, so an equal entry is the same object.
+      const isSame = seen === undefined || (seen.entry === entry && seen.prevTerm === prevTerm);
+      assert(isSame, () => `node ${id}: another ${describeEntry(entry)} after t${prevTerm}`);
+      prevTerm = entry.term;
     }
   }
 }

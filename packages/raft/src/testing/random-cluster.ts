@@ -36,6 +36,7 @@ export interface RandomRunOptions {
 /** Runs one history; throws InvariantError at the first violation of safety or liveness. */
 export function runRandomCluster(options: RandomRunOptions): RandomRunResult {
   const cluster = new RandomCluster(options);
+  cluster.found();
   for (let step = 0; step < options.stepCount; step++) cluster.step();
   cluster.heal();
   return cluster.result;
@@ -88,33 +89,50 @@ class RandomCluster {
     };
   }
 
-  step(): void {
-    const sim = this.#anyNode();
-    const dice = this.#below(1000);
-    if (dice < 420) this.#deliverSome();
-    else if (dice < 490) this.#ifUp(sim, () => sim.node.tick());
-    else if (dice < 740) this.#ifUp(sim, () => this.#takeReady(sim));
-    else if (dice < 880) this.#ifUp(sim, () => this.#post(sim.finishPersist()));
-    else if (dice < 950) this.#ifUp(sim, () => this.#propose(sim));
-    else if (dice < 970) this.#ifUp(sim, () => this.#read(sim));
-    else if (dice < 976) this.#network.splice(this.#below(this.#network.length + 1), 1);
-    else if (dice < 982) this.#duplicateAny();
-    else if (dice < 986) this.#toggleCut(sim);
-    else if (dice < 989) this.#ifUp(sim, () => this.#compact(sim));
-    else if (dice < 991) this.#ifUp(sim, () => this.#transfer(sim));
-    else if (dice < 993) this.#crashOrRestart(sim);
-    else if (this.#options.changesMembers) this.#ifUp(sim, () => this.#change(sim));
-    if (dice % 4 === 0) this.#checker.check(sim);
+  /** Elects the first leader, for which every node must be up. */
+  found(): void {
+    this.#nodes[0]?.node.campaign();
+    this.#settle();
   }
 
-  /** Ends all faults; the group must then elect, commit and agree within 20 election timeouts. */
+  /** Every node does a little, messages move, and sometimes something goes wrong. */
+  step(): void {
+    for (const sim of this.#nodes) {
+      if (sim.isDown) continue;
+      if (this.#chance(4)) sim.node.tick();
+      if (!this.#chance(5)) this.#takeReady(sim);
+      if (!this.#chance(3)) this.#post(sim.finishPersist());
+      if (this.#chance(3)) this.#propose(sim);
+      if (this.#chance(8)) this.#read(sim);
+    }
+    for (let count = this.#below(2 * this.#nodes.length + 4); count > 0; count--)
+      this.#deliverAny();
+    const sim = this.#anyNode();
+    this.#fault(sim);
+    this.#checker.check(sim);
+  }
+
+  #fault(sim: SimNode): void {
+    const dice = this.#below(100);
+    if (dice < 8) this.#network.splice(this.#below(this.#network.length + 1), 1 + this.#below(3));
+    else if (dice < 14) this.#duplicateAny();
+    else if (dice < 17) this.#toggleCut(sim);
+    else if (dice < 20) this.#crashOrRestart(sim);
+    else if (sim.isDown) return;
+    else if (dice < 23) this.#compact(sim);
+    else if (dice < 25) this.#transfer(sim);
+    else if (dice < 35 && this.#options.changesMembers) this.#change(sim);
+  }
+
+  /** Ends all faults; the group must then elect, commit and agree within 10 election timeouts. */
   heal(): void {
     this.#cuts.clear();
     for (const sim of this.#nodes) if (sim.isDown) sim.restart();
-    const ticks = 200;
+    const ticks = 100;
     for (let tick = 0; tick < ticks; tick++) {
       for (const sim of this.#nodes) sim.node.tick();
       this.#settle();
+      for (const sim of this.#nodes) this.#checker.check(sim);
       if (tick === ticks / 2) this.#leader().node.propose(this.#command());
     }
     const leader = this.#leader();
@@ -133,7 +151,6 @@ class RandomCluster {
       const messages = this.#network;
       this.#network = [];
       for (const message of messages) this.#deliver(message);
-      for (const sim of this.#nodes) this.#checker.check(sim);
       if (taken.length === 0 && messages.length === 0) return;
     }
     throw new Error('the cluster does not settle');
@@ -163,13 +180,8 @@ class RandomCluster {
     return true;
   }
 
-  #deliverSome(): void {
-    for (let count = this.#below(4); count > 0 && this.#network.length > 0; count--) {
-      this.#deliverAny();
-    }
-  }
-
   #deliverAny(): void {
+    if (this.#network.length === 0) return;
     // Mostly in order, sometimes not.
     const at = this.#chance(4) ? this.#below(this.#network.length) : 0;
     const [message] = this.#network.splice(at, 1);
@@ -243,10 +255,6 @@ class RandomCluster {
   #command(): { head: Uint8Array; payload: Uint8Array } {
     const head = Uint8Array.from(`c${this.#proposedCount}`, (character) => character.charCodeAt(0));
     return { head, payload: new Uint8Array(this.#below(80)) };
-  }
-
-  #ifUp(sim: SimNode, action: () => void): void {
-    if (!sim.isDown) action();
   }
 
   #anyNode(): SimNode {
