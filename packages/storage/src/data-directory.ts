@@ -95,6 +95,7 @@ export class DataDirectory {
   readonly #lock: DirectoryLock;
   readonly #latch: FailureLatch;
   readonly #schedule: Schedule;
+  readonly #warnings: string[] = [];
   #log: LogStore | undefined;
   #isLogOpened = false;
   #closing: Promise<void> | undefined;
@@ -116,6 +117,7 @@ export class DataDirectory {
     this.#lock = parts.lock;
     this.#latch = parts.latch;
     this.#schedule = parts.options.schedule;
+    this.#warn(parts.hardState.warning);
   }
 
   /** The first storage error, after which nothing is acknowledged; `undefined` while all is well. */
@@ -123,11 +125,9 @@ export class DataDirectory {
     return this.#latch.failure;
   }
 
-  /** What was damaged but not in doubt at open: one line each, for the node's log. */
+  /** What was found damaged but not in doubt, so far: one line each, for the node's log. */
   get warnings(): readonly string[] {
-    const count = this.#hardState.damagedCopyCount;
-    if (count === 0) return [];
-    return [`${join(this.path, VOTE_FILE)}: ${count} of 4 copies unreadable, the state is not`];
+    return this.#warnings;
   }
 
   /**
@@ -162,6 +162,7 @@ export class DataDirectory {
       writeBufferBytes: options.writeBufferBytes ?? WRITE_BUFFER_BYTES,
       cacheBytes: options.cacheBytes ?? ENTRY_CACHE_BYTES,
       onEntry: options.onEntry ?? (() => undefined),
+      warn: (warning) => this.#warn(warning),
     });
     const { term } = this.hardState.current;
     const lastTerm = log.term(log.lastIndex) ?? 0;
@@ -169,6 +170,10 @@ export class DataDirectory {
     await log.close();
     const what = `term ${term}, but the log has an entry of term ${lastTerm}: an older copy`;
     throw corruption(join(this.path, VOTE_FILE), what);
+  }
+
+  #warn(warning: string | undefined): void {
+    if (warning !== undefined) this.#warnings.push(warning);
   }
 
   async #close(): Promise<void> {

@@ -108,9 +108,9 @@ export class DurableBound {
     return this.#options.path;
   }
 
-  /** Copies that were unreadable at open, though the bound was not in doubt; worth a warning. */
-  get damagedCopyCount(): number {
-    return this.#slots.damagedCopyCount;
+  /** See {@link SlotFile.warning}. */
+  get warning(): string | undefined {
+    return this.#slots.warning;
   }
 
   /** The bound on disk. */

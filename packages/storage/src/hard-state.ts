@@ -72,9 +72,9 @@ export class HardStateFile implements HardStateStore {
     return this.#current;
   }
 
-  /** Copies that were unreadable at open, though the state was not in doubt; worth a warning. */
-  get damagedCopyCount(): number {
-    return this.#slots.damagedCopyCount;
+  /** See {@link SlotFile.warning}. */
+  get warning(): string | undefined {
+    return this.#slots.warning;
   }
 
   /** See {@link HardStateStore}. Term and commit index never fall, and a vote never changes. */

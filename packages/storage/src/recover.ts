@@ -38,6 +38,8 @@ export interface RecoverOptions {
   readonly writeBufferBytes: number;
   readonly cacheBytes: number;
   readonly onEntry: OnEntry;
+  /** Told of damage that leaves nothing in doubt. */
+  readonly warn: (warning: string | undefined) => void;
 }
 
 /** Verifies and opens the log. Throws CORRUPTION and the errors of its parts; nothing stays open. */
@@ -45,6 +47,7 @@ export async function recoverLog(options: RecoverOptions): Promise<LevelLogStore
   const { path, boundPath, owner, latch, schedule } = options;
   await preflightLog(path);
   const bound = await DurableBound.open({ path: boundPath, owner, latch, schedule });
+  options.warn(bound.warning);
   let level: LogLevel | undefined;
   try {
     level = await openLogDatabase(path, owner, options.writeBufferBytes);

@@ -73,10 +73,9 @@ export async function createSlotFile(options: SlotFileOptions, body: Uint8Array)
 
 /** An open slot file. */
 export class SlotFile {
-  /** How many of the four copies failed their checksum when the file was opened. */
-  readonly damagedCopyCount: number;
   readonly #options: SlotFileOptions;
   readonly #handle: SlotHandle;
+  readonly #damagedCopyCount: number;
   #state: SlotState;
 
   private constructor(
@@ -87,7 +86,7 @@ export class SlotFile {
     this.#options = options;
     this.#handle = handle;
     this.#state = found.state;
-    this.damagedCopyCount = found.damagedCopyCount;
+    this.#damagedCopyCount = found.damagedCopyCount;
   }
 
   /**
@@ -107,6 +106,12 @@ export class SlotFile {
       await handle.close();
       throw error;
     }
+  }
+
+  /** One line about copies that were unreadable at open though the state was not in doubt. */
+  get warning(): string | undefined {
+    if (this.#damagedCopyCount === 0) return undefined;
+    return `${this.#options.path}: ${this.#damagedCopyCount} of 4 copies were unreadable, the state was not`;
   }
 
   /** The body last written, or found at open. */
