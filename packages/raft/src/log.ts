@@ -74,6 +74,11 @@ export class RaftLog {
     return this.#persistedIndex;
   }
 
+  /** How far the commit index may be saved: a log that was cut short by a crash must still reach it. */
+  get durableCommitIndex(): number {
+    return this.#snapshot === undefined ? this.#deliverableIndex : this.#appliedIndex;
+  }
+
   /** A snapshot that was accepted and is not installed yet. */
   get pendingSnapshot(): SnapshotMeta | undefined {
     return this.#snapshot;

@@ -252,7 +252,7 @@ export class RaftNode {
       return { entries: [], mustSync: false, messagesAfterPersist: [] };
     }
     const messagesAfterPersist = outbox.takeMessagesAfterPersist();
-    const hardState = { term, votedFor, commitIndex: log.commitIndex };
+    const hardState = { term, votedFor, commitIndex: log.durableCommitIndex };
     const isHardStateNew = term !== this.#hardState.term || votedFor !== this.#hardState.votedFor;
     if (isHardStateNew) this.#hardState = hardState;
     const { pendingSnapshot: snapshot } = log;

@@ -48,6 +48,8 @@ class RandomCluster {
   readonly #nodes: SimNode[];
   readonly #checker = new InvariantChecker();
   readonly #cuts = new Set<string>();
+  /** A persist in flight ends with a chance of one in this, by node. */
+  readonly #persistOdds = new Map<NodeId, number>();
   /** Reads on their way: the least index they may be answered with. */
   readonly #reads = new Map<number, number>();
   #network: Message[] = [];
@@ -101,7 +103,7 @@ class RandomCluster {
       if (sim.isDown) continue;
       if (this.#chance(4)) sim.node.tick();
       if (!this.#chance(5)) this.#takeReady(sim);
-      if (!this.#chance(3)) this.#post(sim.finishPersist());
+      if (this.#chance(this.#persistOdds.get(sim.id) ?? 2)) this.#post(sim.finishPersist());
       if (this.#chance(3)) this.#propose(sim);
       if (this.#chance(8)) this.#read(sim);
     }
@@ -117,11 +119,13 @@ class RandomCluster {
     if (dice < 8) this.#network.splice(this.#below(this.#network.length + 1), 1 + this.#below(3));
     else if (dice < 14) this.#duplicateAny();
     else if (dice < 17) this.#toggleCut(sim);
-    else if (dice < 20) this.#crashOrRestart(sim);
+    else if (dice < 19) this.#partition();
+    else if (dice < 24) this.#crashOrRestart(sim);
+    else if (dice < 27) this.#persistOdds.set(sim.id, this.#chance(2) ? 25 : 2);
     else if (sim.isDown) return;
-    else if (dice < 23) this.#compact(sim);
-    else if (dice < 25) this.#transfer(sim);
-    else if (dice < 35 && this.#options.changesMembers) this.#change(sim);
+    else if (dice < 29) this.#compact(sim);
+    else if (dice < 31) this.#transfer(sim);
+    else if (dice < 50 && this.#options.changesMembers) this.#change(sim);
   }
 
   /** Ends all faults; the group must then elect, commit and agree within 10 election timeouts. */
@@ -247,9 +251,22 @@ class RandomCluster {
     this.#cuts.add(`${sim.id}->${this.#anyNode().id}`);
   }
 
+  /** Splits the cluster in two, at random, until something heals it. */
+  #partition(): void {
+    this.#cuts.clear();
+    const side = new Set(this.#nodes.filter(() => this.#chance(2)).map(({ id }) => id));
+    for (const { id: from } of this.#nodes) {
+      for (const { id: to } of this.#nodes) {
+        if (side.has(from) !== side.has(to)) this.#cuts.add(`${from}->${to}`);
+      }
+    }
+  }
+
   #crashOrRestart(sim: SimNode): void {
-    if (sim.isDown) sim.restart();
-    else sim.crash(TORN[this.#below(TORN.length)]);
+    // Mostly one node at a time, so that the others get something done.
+    const down = this.#nodes.find(({ isDown }) => isDown);
+    if (down !== undefined && !this.#chance(6)) down.restart();
+    else if (!sim.isDown) sim.crash(TORN[this.#below(TORN.length)]);
   }
 
   #command(): { head: Uint8Array; payload: Uint8Array } {
