@@ -47,12 +47,14 @@ export type FetchCallback = Parameters<typeof getRequestListener>[0];
 export class HttpServer {
   readonly #server: Server;
   readonly #limits: HttpLimits;
+  #fetch: FetchCallback;
   #connectionCount = 0;
   #isClosing = false;
 
   constructor(fetch: FetchCallback, limits: HttpLimits = HTTP_LIMITS_DEFAULT) {
     this.#limits = limits;
-    const listener = createListener(fetch);
+    this.#fetch = fetch;
+    const listener = createListener((request, bindings) => this.#fetch(request, bindings));
     const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
       if (this.#isClosing) outgoing.shouldKeepAlive = false;
       void listener(incoming, outgoing);
@@ -71,6 +73,11 @@ export class HttpServer {
     this.#server.on('checkContinue', answer);
     this.#server.on('clientError', answerBrokenRequest);
     this.#server.on('connection', (socket: Socket) => this.#admit(socket));
+  }
+
+  /** Lets another app answer from now on. */
+  serve(fetch: FetchCallback): void {
+    this.#fetch = fetch;
   }
 
   /** Connections that are open now. */

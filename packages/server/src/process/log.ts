@@ -25,7 +25,7 @@ const FIXED_FIELDS: ReadonlySet<string> = new Set(['level', 'time', 'msg', 'node
 /** Opens the log of a node. `sink` defaults to standard output. */
 export function createLog(
   config: Pick<Config, 'logLevel' | 'logJson' | 'nodeId'>,
-  sink: LineSink = pino.destination({ dest: 1, sync: true }),
+  sink: LineSink = standardOutput(),
 ): Logger {
   const { logLevel, logJson, nodeId } = config;
   const options = {
@@ -34,6 +34,14 @@ export function createLog(
     timestamp: pino.stdTimeFunctions.isoTime,
   };
   return pino(options, logJson ? sink : { write: (line) => sink.write(readableLine(line)) });
+}
+
+function standardOutput(): LineSink {
+  const destination = pino.destination({ dest: 1, sync: true });
+  destination.on('error', () => {
+    // Nobody reads the log any more, and there is no other place to say so: the broker goes on.
+  });
+  return destination;
 }
 
 /** Turns a JSON record into `time LEVEL message field=value …`, and a stack below if it has one. */

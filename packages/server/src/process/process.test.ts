@@ -90,7 +90,7 @@ describe('refusals to start', () => {
       .listen({ port, host: '127.0.0.1' })
       .catch((e: unknown) => e);
     expect(refusalText(error)).toBe(
-      `cannot listen on 127.0.0.1:${port}: the port is in use: stop what listens there, or set PORT`,
+      `cannot listen on 127.0.0.1:${port} (EADDRINUSE): the port is in use: stop what listens there, or set PORT`,
     );
     other.close();
   });

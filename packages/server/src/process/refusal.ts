@@ -24,7 +24,7 @@ export function refusalText(error: unknown): string {
   if (isListenError(error)) {
     const host = error.address ?? error.hostname ?? '';
     const where = error.port === undefined ? host : `${host}:${error.port}`;
-    return `cannot listen on ${where}: ${LISTEN_REASONS.get(error.code) ?? error.message}`;
+    return `cannot listen on ${where} (${error.code}): ${LISTEN_REASONS.get(error.code) ?? error.message}`;
   }
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { testEdge } from './testing/test-edge.ts';
+
+describe('GET /health', () => {
+  test('is 200 while the node knows a leader', async () => {
+    const { app } = testEdge();
+    const answer = await app.request('/health');
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({
+      status: 'healthy',
+      engine: 'raft',
+      version: '0.1.0',
+      raft: {
+        role: 'leader',
+        leader: true,
+        term: 3,
+        applied: 10,
+        commit: 11,
+        lagEntries: 1,
+        storageReady: true,
+      },
+    });
+  });
+
+  test('is 503 without a leader', async () => {
+    const { app, broker } = testEdge();
+    broker.statusFields = { role: 'preCandidate', leaderId: 0 };
+    const answer = await app.request('/health');
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ status: 'settling', raft: { role: 'candidate' } });
+    expect((await app.request('/health/live')).status).toBe(200);
+  });
+
+  test('is 503 after a failure, and so is liveness', async () => {
+    const { app, broker } = testEdge();
+    broker.statusFields = { failure: 'the disk is gone' };
+    const answer = await app.request('/health');
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({
+      raft: { role: 'stopped', leader: false, storageReady: false },
+    });
+    expect((await app.request('/health/live')).status).toBe(503);
+  });
+
+  test('answers HEAD without a body', async () => {
+    const { app } = testEdge();
+    const answer = await app.request('/health', { method: 'HEAD' });
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toBe('');
+  });
+});
+
+describe('metrics', () => {
+  test('as JSON have the shape of 2.x', async () => {
+    const { app, edge } = testEdge();
+    edge.counters.pushRequests = 3;
+    edge.counters.popRequests = 2;
+    edge.counters.pushMessages = 30;
+    edge.counters.popMessages = 20;
+    const body = (await (await app.request('/metrics')).json()) as Record<string, unknown>;
+    expect(Object.keys(body)).toEqual([
+      'uptime',
+      'requests',
+      'messages',
+      'memory',
+      'cpu',
+      'engine',
+      'raft',
+    ]);
+    expect(body).toMatchObject({
+      requests: { total: 5, rate: 0 },
+      messages: { total: 50, rate: 0 },
+      engine: 'raft',
+      raft: { role: 'leader', term: 3 },
+    });
+  });
+
+  test('for Prometheus show counters and state, each scrape anew', async () => {
+    const { app, edge, broker } = testEdge();
+    edge.counters.pushRequests = 3;
+    edge.counters.countError('overloaded');
+    const first = await app.request('/metrics/prometheus');
+    expect(first.headers.get('content-type')).toContain('text/plain; version=0.0.4');
+    const text = await first.text();
+    for (const line of [
+      'queen_process_push_requests_total 3',
+      'queen_http_refused_total{code="overloaded"} 1',
+      'queen_raft_admit_total{outcome="refused"} 0',
+      'queen_raft_index{kind="log"} 12',
+      'queen_raft_index{kind="committed"} 11',
+      'queen_raft_index{kind="applied"} 10',
+      'queen_raft_is_leader 1',
+      'queen_raft_proposals_total 9',
+      'queen_parked_long_polls 5',
+      'queen_dlq_depth 4',
+    ]) {
+      expect(text).toContain(`\n${line}\n`);
+    }
+    edge.counters.pushRequests = 4;
+    broker.statusFields = { parkedPops: 0 };
+    const later = await (await app.request('/metrics/prometheus')).text();
+    expect(later).toContain('\nqueen_process_push_requests_total 4\n');
+    expect(later).toContain('\nqueen_parked_long_polls 0\n');
+  });
+});

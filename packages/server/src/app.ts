@@ -1,0 +1,17 @@
+// The HTTP surface of a node: every route, as one Hono app. Opens no socket: `app.request()` tests
+// it, `http-server.ts` serves it.
+
+import type { Hono } from 'hono';
+import type { Registry } from 'prom-client';
+import type { Edge } from './edge.ts';
+import type { EdgeEnv } from './http/exchange.ts';
+import { healthRoutes } from './routes/health.ts';
+import { metricsRoutes } from './routes/metrics.ts';
+import { pushRoutes } from './routes/push.ts';
+import { routedApp } from './routed-app.ts';
+
+/** Builds the app. `registry` is what `/metrics/prometheus` shows. */
+export function createApp(edge: Edge, registry: Registry): Hono<EdgeEnv> {
+  const routes = [...pushRoutes(edge), ...healthRoutes(edge), ...metricsRoutes(edge, registry)];
+  return routedApp(routes, edge);
+}

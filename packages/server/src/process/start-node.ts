@@ -1,0 +1,121 @@
+// The composition root: builds a node from real parts and tears it down again. Everything below it
+// takes its clock, randomness, disk and network as arguments.
+
+import { BROKER_LIMITS_DEFAULT, startBroker } from '@queen-ts/cluster';
+import type { Broker, BrokerOptions } from '@queen-ts/cluster';
+import { ENGINE_LIMITS_DEFAULT } from '@queen-ts/engine';
+import { openDataDirectory } from '@queen-ts/storage';
+import type { DataDirectory } from '@queen-ts/storage';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { collectDefaultMetrics } from 'prom-client';
+import { createApp } from '../app.ts';
+import type { Config } from '../config/config.ts';
+import { createEdge } from '../edge.ts';
+import { HttpServer } from '../http-server.ts';
+import { EdgeCounters } from '../metrics/edge-counters.ts';
+import { createRegistry } from '../metrics/registry.ts';
+import { newClusterIdentity } from './genesis.ts';
+import { createStartingApp } from './starting-app.ts';
+import { runAfter, SYSTEM_CLOCK, SYSTEM_SCHEDULER, SystemRng } from './system.ts';
+
+/** How long requests in flight may take once the node stops; less than its watchdog allows. */
+const CLOSE_GRACE_MS = 8_500;
+
+/** What a node tells its owner. */
+export interface NodeOptions {
+  readonly log: Logger;
+  /** Called when the node cannot go on: acknowledge nothing more and end the process, non-zero. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** A node that serves. */
+export interface RunningNode {
+  readonly address: AddressInfo;
+  /** Absolute path. */
+  readonly dataDirectory: string;
+  /** Whether the data directory was created by this start. */
+  readonly isNew: boolean;
+  /** Answers what is in hand, then closes everything. Called once. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a node; resolves when it serves. Rejects with what keeps it from starting, and then holds
+ * nothing any more.
+ */
+export async function startNode(config: Config, options: NodeOptions): Promise<RunningNode> {
+  const { log, onFailure: crash } = options;
+  const server = new HttpServer(
+    createStartingApp({ log, crash, counters: new EdgeCounters() }).fetch,
+  );
+  const address = await server.listen({ port: config.port, host: config.bindAddress });
+  const rng = new SystemRng();
+  try {
+    const directory = await openDataDirectory({
+      path: config.dataDirectory,
+      nodeId: nodeIdOf(config),
+      rng,
+      schedule: runAfter,
+      onFailure: options.onFailure,
+    });
+    return await serve(config, { ...options, server, address, directory, rng });
+  } catch (error) {
+    await server.close(0);
+    throw error;
+  }
+}
+
+interface NodeParts extends NodeOptions {
+  readonly server: HttpServer;
+  readonly address: AddressInfo;
+  readonly directory: DataDirectory;
+  readonly rng: SystemRng;
+}
+
+async function serve(config: Config, parts: NodeParts): Promise<RunningNode> {
+  const { server, address, directory, log, rng, onFailure: crash } = parts;
+  for (const warning of directory.warnings) log.warn({ warning }, 'data directory');
+  let broker: Broker;
+  try {
+    broker = await startBroker(brokerOptions(config, parts));
+  } catch (error) {
+    await directory.close();
+    throw error;
+  }
+  const edge = createEdge({ broker, clock: SYSTEM_CLOCK, rng, config, log, crash });
+  const registry = createRegistry(edge);
+  collectDefaultMetrics({ register: registry });
+  server.serve(createApp(edge, registry).fetch);
+  const stop = async (): Promise<void> => {
+    // New connections end first; then parked pops are answered, which lets their connections end.
+    const closed = server.close(CLOSE_GRACE_MS);
+    await broker.stop();
+    await closed;
+    await directory.close();
+  };
+  return { address, dataDirectory: directory.path, isNew: directory.isNew, stop };
+}
+
+function brokerOptions(config: Config, { directory, rng, onFailure }: NodeParts): BrokerOptions {
+  return {
+    nodeId: nodeIdOf(config),
+    incarnation: directory.identity.incarnation,
+    hardState: directory.hardState,
+    openLog: (onEntry) => directory.openLog({ onEntry }),
+    clock: SYSTEM_CLOCK,
+    rng,
+    scheduler: SYSTEM_SCHEDULER,
+    engineLimits: { ...ENGINE_LIMITS_DEFAULT, entryBytesMax: config.entryBytesMax },
+    limits: BROKER_LIMITS_DEFAULT,
+    electionMs: config.electionTimeoutMs,
+    heartbeatMs: config.heartbeatMs,
+    genesis: newClusterIdentity(SYSTEM_CLOCK, rng),
+    onFailure,
+  };
+}
+
+/** Brands the number, whose range the configuration has checked. */
+function nodeIdOf(config: Config): BrokerOptions['nodeId'] {
+  return config.nodeId as BrokerOptions['nodeId'];
+}

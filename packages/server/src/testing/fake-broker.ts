@@ -1,0 +1,101 @@
+// A broker that does what a test tells it to, and remembers what it was asked.
+
+import type {
+  Broker,
+  BrokerStatus,
+  PopOptions,
+  RequestOptions,
+  WriteCommand,
+} from '@queen-ts/cluster';
+import type { QueueFilter, QueueList } from '@queen-ts/engine';
+import { BrokerError, PUSH_STATUS } from '@queen-ts/protocol';
+import type { Id128, Outcome, PayloadReader, PopCommand, PushOutcome } from '@queen-ts/protocol';
+
+/** Stands in for a broker at the edge. Unset behaviour is an error that names the call. */
+export class FakeBroker implements Broker {
+  readonly hashKey = new Uint32Array([1, 2, 3, 4]);
+  readonly commands: WriteCommand[] = [];
+  readonly pops: PopCommand[] = [];
+  readonly popOptions: PopOptions[] = [];
+  readonly released: Id128[] = [];
+  readonly filters: QueueFilter[] = [];
+  readonly deadlines: number[] = [];
+  isStopped = false;
+  queueList: QueueList = [];
+  statusFields: Partial<BrokerStatus> = {};
+  payloads: PayloadReader = { payload: () => unexpected('payloads') };
+  onSubmit: (command: WriteCommand) => Outcome | Promise<Outcome> = () => unexpected('submit');
+  onPop: (command: PopCommand, options: PopOptions) => Outcome | Promise<Outcome> = () =>
+    unexpected('pop');
+
+  async submit(command: WriteCommand, options: RequestOptions): Promise<Outcome> {
+    this.commands.push(command);
+    this.deadlines.push(options.deadlineUs);
+    return this.onSubmit(command);
+  }
+
+  async pop(command: PopCommand, options: PopOptions): Promise<Outcome> {
+    this.pops.push(command);
+    this.popOptions.push(options);
+    return this.onPop(command, options);
+  }
+
+  release(leaseId: Id128): void {
+    this.released.push(leaseId);
+  }
+
+  async listQueues(filter: QueueFilter): Promise<QueueList> {
+    this.filters.push(filter);
+    return this.queueList;
+  }
+
+  status(): BrokerStatus {
+    return {
+      nodeId: 1,
+      role: 'leader',
+      leaderId: 1,
+      term: 3,
+      lastIndex: 12,
+      commitIndex: 11,
+      appliedIndex: 10,
+      failure: undefined,
+      parkedPops: 5,
+      queuedCommands: 2,
+      queuedBytes: 200,
+      entriesTotal: 9,
+      entryBytesTotal: 900,
+      syncsTotal: 8,
+      queues: 1,
+      partitions: 2,
+      cursors: 3,
+      deadLetters: 4,
+      ...this.statusFields,
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+  }
+}
+
+/** Waits as a parked pop does: until the client is gone. */
+export function untilAborted({ signal }: PopOptions): Promise<Outcome> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new BrokerError('timeout', 'client left')));
+  });
+}
+
+/** A push outcome that stored every item of `itemCount` from offset 0 on. */
+export function storedAll(itemCount: number): PushOutcome {
+  return {
+    kind: 'push',
+    statuses: new Uint8Array(itemCount).fill(PUSH_STATUS.QUEUED),
+    offsets: Float64Array.from({ length: itemCount }, (_, i) => i),
+    messageIds: Uint32Array.from({ length: itemCount * 4 }, (_, i) => i),
+    errors: undefined,
+  };
+}
+
+function unexpected(call: string): never {
+  throw new Error(`the test did not expect ${call}`);
+}

@@ -1,0 +1,68 @@
+// An edge over a fake broker, with a clock that stands still and a log that is kept.
+
+import { SeededRng } from '@queen-ts/base';
+import type { Hono } from 'hono';
+import { createApp } from '../app.ts';
+import { createEdge } from '../edge.ts';
+import type { Edge, EdgeConfig } from '../edge.ts';
+import type { EdgeEnv } from '../http/exchange.ts';
+import { HttpServer } from '../http-server.ts';
+import { createRegistry } from '../metrics/registry.ts';
+import { createLog } from '../process/log.ts';
+import { FakeBroker } from './fake-broker.ts';
+import { RawClient } from './raw-client.ts';
+
+/** Monotonic time of every test edge, in microseconds. */
+export const TEST_NOW_US = 5_000_000;
+
+/** What a test works with. */
+export interface TestEdge {
+  readonly broker: FakeBroker;
+  readonly edge: Edge;
+  readonly app: Hono<EdgeEnv>;
+  /** Records of the log, as JSON. */
+  readonly lines: string[];
+  readonly crashes: unknown[];
+}
+
+/** Builds the edge. */
+export function testEdge(
+  options: { readonly config?: Partial<EdgeConfig>; readonly popsMax?: number } = {},
+): TestEdge {
+  const broker = new FakeBroker();
+  const lines: string[] = [];
+  const crashes: unknown[] = [];
+  const config: EdgeConfig = {
+    bodyBytesMax: 1024 * 1024,
+    popTimeoutMs: 30_000,
+    pushTimeoutMs: 20_000,
+    statementTimeoutMs: 10_000,
+    defaultSubscriptionMode: 'all',
+    admitBytesMax: 4 * 1024 * 1024,
+    admitHoldMs: 50,
+    ...options.config,
+  };
+  const edge = createEdge({
+    broker,
+    clock: { wallUs: () => 1_700_000_000_000_000, monotonicUs: () => TEST_NOW_US },
+    rng: new SeededRng(7),
+    config,
+    log: createLog(
+      { logLevel: 'info', logJson: true, nodeId: 1 },
+      { write: (line) => void lines.push(line) },
+    ),
+    crash: (error) => void crashes.push(error),
+    ...(options.popsMax === undefined ? {} : { popsMax: options.popsMax }),
+  });
+  return { broker, edge, app: createApp(edge, createRegistry(edge)), lines, crashes };
+}
+
+/** Serves an app on a free port until `close`. */
+export async function serveApp(app: Hono<EdgeEnv>): Promise<{
+  readonly connect: () => Promise<RawClient>;
+  readonly close: () => Promise<void>;
+}> {
+  const server = new HttpServer(app.fetch);
+  const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
+  return { connect: () => RawClient.open(port), close: () => server.close(0) };
+}
