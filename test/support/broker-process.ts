@@ -116,11 +116,14 @@ export class BrokerProcess {
     this.#forget(run);
   }
 
-  /** Asks the process to end with SIGTERM and returns how it ended. */
-  async terminate(deadlineMs = EXIT_DEADLINE_MS): Promise<Exit> {
+  /** Asks the process to end and returns how it ended. */
+  async terminate(
+    deadlineMs = EXIT_DEADLINE_MS,
+    signal: NodeJS.Signals = 'SIGTERM',
+  ): Promise<Exit> {
     const run = this.#run;
     if (run === undefined) throw new Error('the broker is not running');
-    run.child.kill('SIGTERM');
+    run.child.kill(signal);
     const exit = await within('the exit of a terminated broker', run.exited, deadlineMs);
     this.#forget(run);
     return exit;
@@ -144,6 +147,7 @@ export class BrokerProcess {
   }
 
   #forget(run: Run): void {
+    if (this.#run !== run) return;
     this.#earlierLog += run.output.stdout + run.output.stderr;
     this.#run = undefined;
     this.#client?.close();
