@@ -199,15 +199,19 @@ export class BlockIndex {
 
   #allocate(): number {
     const row = this.#records.allocate();
-    this.#next.ensure(row + 1);
-    this.#baseOffset.ensure(row + 1);
-    this.#count.ensure(row + 1);
-    this.#entryIndex.ensure(row + 1);
-    this.#blockStart.ensure(row + 1);
-    this.#blockSize.ensure(row + 1);
-    this.#createdUs.ensure(row + 1);
-    this.#sinceSkip.ensure(row + 1);
+    if (row >= this.#next.rowCount) this.#ensure(row + 1);
     return row;
+  }
+
+  #ensure(rowCount: number): void {
+    this.#next.ensure(rowCount);
+    this.#baseOffset.ensure(rowCount);
+    this.#count.ensure(rowCount);
+    this.#entryIndex.ensure(rowCount);
+    this.#blockStart.ensure(rowCount);
+    this.#blockSize.ensure(rowCount);
+    this.#createdUs.ensure(rowCount);
+    this.#sinceSkip.ensure(rowCount);
   }
 
   #addSkip(partitionRow: number, tail: number, row: number): void {

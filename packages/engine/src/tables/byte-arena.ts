@@ -7,6 +7,7 @@
 //   freed  u32 next free ref of the same size (0 = none)
 
 import { assert } from '@queen-ts/base';
+import { copyBytes, equalBytes, readU32, writeU32 } from './bytes.ts';
 
 /** log2 of the chunk size in bytes. */
 const CHUNK_SHIFT = 20;
@@ -29,9 +30,6 @@ export const ARENA_RECORD_BYTES_MAX = 65_535;
 
 /** Sizes of records, in units of 8 bytes, that are used again after being freed. */
 const FREE_UNITS_MAX = 128;
-
-/** From this length on a block copy beats a loop. */
-const BLOCK_COPY_MIN = 64;
 
 /** Owns byte strings that are named by 32-bit refs; 0 is no ref. */
 export class ByteArena {
@@ -143,52 +141,6 @@ export class ByteArena {
   }
 }
 
-/** Whether two runs of `length` bytes are equal. Both must lie inside their arrays. */
-export function equalBytes(
-  left: Uint8Array,
-  leftStart: number,
-  right: Uint8Array,
-  rightStart: number,
-  length: number,
-): boolean {
-  for (let i = 0; i < length; i += 1) {
-    if (left[leftStart + i] !== right[rightStart + i]) return false;
-  }
-  return true;
-}
-
-/** Copies `length` bytes between two arrays. */
-export function copyBytes(
-  target: Uint8Array,
-  at: number,
-  source: Uint8Array,
-  start: number,
-  length: number,
-): void {
-  if (length >= BLOCK_COPY_MIN) {
-    target.set(source.subarray(start, start + length), at);
-    return;
-  }
-  for (let i = 0; i < length; i += 1) target[at + i] = source[start + i] as number;
-}
-
 function unitsOf(length: number): number {
   return (length + LENGTH_SIZE + 7) >>> ALIGN_SHIFT;
-}
-
-function readU32(bytes: Uint8Array, at: number): number {
-  return (
-    ((bytes[at] as number) |
-      ((bytes[at + 1] as number) << 8) |
-      ((bytes[at + 2] as number) << 16) |
-      ((bytes[at + 3] as number) << 24)) >>>
-    0
-  );
-}
-
-function writeU32(bytes: Uint8Array, at: number, value: number): void {
-  bytes[at] = value & 0xff;
-  bytes[at + 1] = (value >>> 8) & 0xff;
-  bytes[at + 2] = (value >>> 16) & 0xff;
-  bytes[at + 3] = value >>> 24;
 }

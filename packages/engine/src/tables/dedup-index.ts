@@ -1,5 +1,6 @@
-// Remembered client transaction ids: a 64-bit tag of (partition, 128-bit hash) -> offset. A tag only
-// nominates candidates; the caller verifies them against the log, so a collision is harmless.
+// Remembered client transaction ids: a 48-bit tag of (partition, 128-bit hash) -> offset. A tag only
+// nominates candidates and the caller verifies them against the log, so a collision costs one read
+// in vain: with 10 M ids remembered, one lookup in 28 million.
 //
 // One extendible table holds the entries of all time slices, and each entry names its slice: a
 // lookup costs one probe however many slices there are, forgetting a slice is one flag, and its
@@ -22,7 +23,7 @@ import { mix32 } from './hash.ts';
 /** Slots of a segment from which on it splits instead of growing. */
 const SEGMENT_SLOTS_MAX = 4096;
 
-/** Directory bits. The position in a segment uses the other 16 bits of the tag's high word. */
+/** Directory bits: all bits of the tag's top. */
 const DEPTH_MAX = 16;
 
 /** Slices at a time, forgotten ones that are not swept yet included; number 0 is unused. */
@@ -46,7 +47,7 @@ export interface DedupOptions {
   readonly mix?: (value: number) => number;
 }
 
-/** Transaction ids of a bounded time, about 18 bytes each. */
+/** Transaction ids of a bounded time, about 17 bytes each. */
 export class DedupIndex {
   readonly #sliceUs: number;
   readonly #sliceEntriesMax: number;
@@ -68,8 +69,9 @@ export class DedupIndex {
   #lastNumber = 0;
   #sweepAt = 0;
   #insertsToSweep = SWEEP_INTERVAL;
-  /** Offsets found by the last {@link find}, ascending. */
-  readonly #candidates: number[] = [];
+  /** Offsets found by the last {@link find}, ascending, and their number. */
+  #candidates = new Float64Array(16);
+  #candidateCount = 0;
 
   constructor(options: DedupOptions) {
     assert(options.sliceUs > 0, () => `slice of ${options.sliceUs} us`);
@@ -108,20 +110,20 @@ export class DedupIndex {
     createdUs: number,
   ): void {
     if (!(offset >= 0 && offset <= U48_MAX)) assert(false, () => `offset ${offset} in dedup`);
-    const tagHigh = this.#tagHigh(partition, words, at);
+    const tagTop = this.#tagTop(partition, words, at);
     const tagLow = this.#tagLow(partition, words, at);
     const number = this.#sliceFor(createdUs);
-    let segment = this.#segmentOf(tagHigh);
+    let segment = this.#segmentOf(tagTop);
     while (segment.count >= entryLimit(segment.slotCount)) {
-      this.#makeRoom(segment, tagHigh);
-      segment = this.#segmentOf(tagHigh);
+      this.#makeRoom(segment, tagTop);
+      segment = this.#segmentOf(tagTop);
     }
-    const slot = freeSlot(segment, tagHigh);
-    segment.tagLow[slot] = tagLow;
-    segment.tagHigh[slot] = tagHigh;
-    segment.offsetLow[slot] = offset >>> 0;
-    segment.offsetHigh[slot] = Math.floor(offset / U32_RANGE);
-    segment.slice[slot] = number;
+    const slot = freeSlot(segment, tagLow);
+    segment.words[slot * 2] = tagLow;
+    segment.words[slot * 2 + 1] = offset >>> 0;
+    segment.halves[slot * 2] = tagTop;
+    segment.halves[slot * 2 + 1] = Math.floor(offset / U32_RANGE);
+    segment.slices[slot] = number;
     segment.count += 1;
     this.#entries[number] = (this.#entries[number] as number) + 1;
     this.#stored += 1;
@@ -134,16 +136,16 @@ export class DedupIndex {
    * hold something created at or after `sinceUs`. Read them with {@link candidate}.
    */
   find(partition: number, words: ArrayLike<number>, at: number, sinceUs: number): number {
-    const tagHigh = this.#tagHigh(partition, words, at);
-    const wantedLow = this.#tagLow(partition, words, at);
-    const segment = this.#segmentOf(tagHigh);
-    const { tagLow, slotCount } = segment;
-    if (this.#candidates.length > 0) this.#candidates.length = 0;
-    let slot = homeSlot(tagHigh, slotCount);
+    const tagTop = this.#tagTop(partition, words, at);
+    const tagLow = this.#tagLow(partition, words, at);
+    const segment = this.#segmentOf(tagTop);
+    const { words: slots, slotCount } = segment;
+    this.#candidateCount = 0;
+    let slot = homeSlot(tagLow, slotCount);
     for (;;) {
-      const low = tagLow[slot] as number;
-      if (low === 0) return this.#candidates.length;
-      if (low === wantedLow && segment.tagHigh[slot] === tagHigh) {
+      const low = slots[slot * 2] as number;
+      if (low === 0) return this.#candidateCount;
+      if (low === tagLow && segment.halves[slot * 2] === tagTop) {
         this.#nominate(segment, slot, sinceUs);
       }
       slot = slot + 1 === slotCount ? 0 : slot + 1;
@@ -152,9 +154,10 @@ export class DedupIndex {
 
   /** Offset of the last {@link find}'s candidate: position 0 is the lowest one. */
   candidate(position: number): number {
-    const offset = this.#candidates[position];
-    assert(offset !== undefined, () => `candidate ${position} of ${this.#candidates.length}`);
-    return offset;
+    if (!(position < this.#candidateCount)) {
+      assert(false, () => `candidate ${position} of ${this.#candidateCount}`);
+    }
+    return this.#candidates[position] as number;
   }
 
   /** Forgets every slice in which all ids were created before `us`, and frees some memory. */
@@ -170,8 +173,9 @@ export class DedupIndex {
     for (let i = 0; i < SWEEP_SEGMENTS_MAX && this.#forgotten > 0; i += 1) this.#sweepSegment();
   }
 
-  #tagHigh(partition: number, words: ArrayLike<number>, at: number): number {
-    return this.#mix((words[at] as number) ^ Math.imul(partition, 0x9e3779b1)) >>> 0;
+  #tagTop(partition: number, words: ArrayLike<number>, at: number): number {
+    const spread = this.#mix((words[at] as number) ^ Math.imul(partition, 0x9e3779b1));
+    return spread >>> (32 - DEPTH_MAX);
   }
 
   #tagLow(partition: number, words: ArrayLike<number>, at: number): number {
@@ -179,23 +183,29 @@ export class DedupIndex {
     return low === 0 ? 1 : low;
   }
 
-  #segmentOf(tagHigh: number): DedupSegment {
-    // Two shifts, because a shift by 32 is a shift by 0.
-    return this.#directory[(tagHigh >>> 1) >>> (31 - this.#depth)] as DedupSegment;
+  #segmentOf(tagTop: number): DedupSegment {
+    return this.#directory[tagTop >>> (DEPTH_MAX - this.#depth)] as DedupSegment;
   }
 
   #nominate(segment: DedupSegment, slot: number, sinceUs: number): void {
-    const number = segment.slice[slot] as number;
+    const number = segment.slices[slot] as number;
     if (this.#isLive[number] === 0 || (this.#lastUs[number] as number) < sinceUs) return;
-    const high = segment.offsetHigh[slot] as number;
-    const offset = high * U32_RANGE + (segment.offsetLow[slot] as number);
+    const high = segment.halves[slot * 2 + 1] as number;
+    const offset = high * U32_RANGE + (segment.words[slot * 2 + 1] as number);
+    if (this.#candidateCount === this.#candidates.length) this.#growCandidates();
     const candidates = this.#candidates;
-    let position = candidates.length;
-    candidates.push(offset);
+    let position = this.#candidateCount;
     for (; position > 0 && (candidates[position - 1] as number) > offset; position -= 1) {
       candidates[position] = candidates[position - 1] as number;
     }
     candidates[position] = offset;
+    this.#candidateCount += 1;
+  }
+
+  #growCandidates(): void {
+    const grown = new Float64Array(this.#candidates.length * 2);
+    grown.set(this.#candidates);
+    this.#candidates = grown;
   }
 
   /** Slice that takes an entry of this time. */
@@ -239,64 +249,65 @@ export class DedupIndex {
     return number;
   }
 
-  #makeRoom(segment: DedupSegment, tagHigh: number): void {
+  #makeRoom(segment: DedupSegment, tagTop: number): void {
     const { slotCount, depth } = segment;
     const live = this.#forgotten === 0 ? segment.count : this.#countLive(segment);
     if (live + (slotCount >>> 3) < entryLimit(slotCount)) {
-      this.#rebuild(segment, tagHigh, slotsFor(live));
+      this.#rebuild(segment, tagTop, slotsFor(live));
     } else if (slotCount < SEGMENT_SLOTS_MAX || depth === DEPTH_MAX) {
-      this.#rebuild(segment, tagHigh, slotCount + Math.max(8, (slotCount >>> 3) & ~1));
+      this.#rebuild(segment, tagTop, slotCount + Math.max(8, slotCount >>> 3));
     } else {
-      this.#split(segment, tagHigh);
+      this.#split(segment, tagTop);
     }
   }
 
   #countLive(segment: DedupSegment): number {
     let live = 0;
     for (let slot = 0; slot < segment.slotCount; slot += 1) {
-      if (segment.tagLow[slot] !== 0) live += this.#isLive[segment.slice[slot] as number] as number;
+      if (segment.words[slot * 2] !== 0)
+        live += this.#isLive[segment.slices[slot] as number] as number;
     }
     return live;
   }
 
-  #rebuild(segment: DedupSegment, tagHigh: number, slotCount: number): void {
+  #rebuild(segment: DedupSegment, tagTop: number, slotCount: number): void {
     const rebuilt = new DedupSegment(segment.depth, slotCount);
     for (let slot = 0; slot < segment.slotCount; slot += 1) {
-      if (segment.tagLow[slot] === 0) continue;
+      if (segment.words[slot * 2] === 0) continue;
       if (this.#isKept(segment, slot)) copyEntry(segment, slot, rebuilt);
     }
     this.#slotCount += slotCount - segment.slotCount;
     const span = 1 << (this.#depth - segment.depth);
-    const from = ((tagHigh >>> 1) >>> (31 - this.#depth)) & ~(span - 1);
+    const from = (tagTop >>> (DEPTH_MAX - this.#depth)) & ~(span - 1);
     this.#directory.fill(rebuilt, from, from + span);
   }
 
   /** Replaces a segment by two, one for each value of the next bit of the tag. */
-  #split(segment: DedupSegment, tagHigh: number): void {
+  #split(segment: DedupSegment, tagTop: number): void {
     if (segment.depth === this.#depth) this.#doubleDirectory();
     const depth = segment.depth + 1;
-    const bit = 32 - depth;
+    const bit = DEPTH_MAX - depth;
     let ones = 0;
     for (let slot = 0; slot < segment.slotCount; slot += 1) {
-      if (segment.tagLow[slot] !== 0) ones += ((segment.tagHigh[slot] as number) >>> bit) & 1;
+      if (segment.words[slot * 2] !== 0) ones += ((segment.halves[slot * 2] as number) >>> bit) & 1;
     }
     const low = new DedupSegment(depth, slotsFor(segment.count - ones));
     const high = new DedupSegment(depth, slotsFor(ones));
     for (let slot = 0; slot < segment.slotCount; slot += 1) {
-      if (segment.tagLow[slot] === 0 || !this.#isKept(segment, slot)) continue;
-      const isOne = ((segment.tagHigh[slot] as number) >>> bit) & 1;
+      if (segment.words[slot * 2] === 0 || !this.#isKept(segment, slot)) continue;
+      const isOne = ((segment.halves[slot * 2] as number) >>> bit) & 1;
       copyEntry(segment, slot, isOne === 1 ? high : low);
     }
     this.#slotCount += low.slotCount + high.slotCount - segment.slotCount;
     const half = 1 << (this.#depth - depth);
-    const from = ((tagHigh >>> 1) >>> (31 - this.#depth)) & ~(half * 2 - 1);
+    const from = (tagTop >>> (DEPTH_MAX - this.#depth)) & ~(half * 2 - 1);
     this.#directory.fill(low, from, from + half);
     this.#directory.fill(high, from + half, from + half * 2);
   }
 
   /** Whether the entry is remembered; the account of a forgotten one, which goes now, is settled. */
   #isKept(segment: DedupSegment, slot: number): boolean {
-    const number = segment.slice[slot] as number;
+    const number = segment.slices[slot] as number;
     if (this.#isLive[number] === 1) return true;
     assert(this.#entries[number] !== 0, () => `slice ${number} has more entries than counted`);
     this.#entries[number] = (this.#entries[number] as number) - 1;
@@ -324,8 +335,7 @@ export class DedupIndex {
     const span = 1 << (this.#depth - segment.depth);
     const live = this.#countLive(segment);
     if (live < segment.count) {
-      const tagHigh = this.#depth === 0 ? 0 : (this.#sweepAt << (32 - this.#depth)) >>> 0;
-      this.#rebuild(segment, tagHigh, slotsFor(live));
+      this.#rebuild(segment, this.#sweepAt << (DEPTH_MAX - this.#depth), slotsFor(live));
     }
     this.#sweepAt = (this.#sweepAt & ~(span - 1)) + span;
   }

@@ -157,7 +157,11 @@ export class LeaseIndex {
 
   #allocate(): number {
     const entry = this.#entries.allocate();
-    const rowCount = entry + 1;
+    if (entry >= this.#cursor.rowCount) this.#ensure(entry + 1);
+    return entry;
+  }
+
+  #ensure(rowCount: number): void {
     this.#cursor.ensure(rowCount);
     this.#word0.ensure(rowCount);
     this.#word1.ensure(rowCount);
@@ -166,7 +170,6 @@ export class LeaseIndex {
     this.#next.ensure(rowCount);
     this.#previous.ensure(rowCount);
     this.#isHead.ensure(rowCount);
-    return entry;
   }
 
   #replaceHead(head: number, next: number): void {

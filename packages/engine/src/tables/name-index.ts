@@ -1,19 +1,24 @@
 // Names inside scopes (partition names inside queues): (scope, bytes) -> row and back. A name costs
-// about 10 bytes of slot, 4 bytes of ref by row, and 6 bytes + the name, padded to 8, in the arena.
+// about 10 bytes of slot, 4 bytes of ref by row, and 10 bytes + the name, padded to 8, in the arena.
+// Slots hold refs and records hold rows, so that a lookup misses the cache twice: slot and record.
 //
-//   arena record  u32 scope (little-endian), name bytes
+//   arena record  u32 scope, u32 row (little-endian), name bytes
 
 import { assert } from '@queen-ts/base';
-import { ARENA_RECORD_BYTES_MAX, ByteArena, copyBytes, equalBytes } from './byte-arena.ts';
+import { ARENA_RECORD_BYTES_MAX, ByteArena } from './byte-arena.ts';
+import { copyBytes, equalBytes, readU32, writeU32 } from './bytes.ts';
 import { U32Column } from './chunked-columns.ts';
 import { hashBytes } from './hash.ts';
 import { homeOf, RowTable } from './row-table.ts';
 
-/** Bytes of the scope in front of a name. */
-const SCOPE_SIZE = 4;
+/** Bytes in front of the name in a record. */
+const HEAD_SIZE = 8;
+
+/** Where the row is in a record. */
+const ROW_AT = 4;
 
 /** Longest name in bytes. */
-export const NAME_INDEX_BYTES_MAX = ARENA_RECORD_BYTES_MAX - SCOPE_SIZE;
+export const NAME_INDEX_BYTES_MAX = ARENA_RECORD_BYTES_MAX - HEAD_SIZE;
 
 /** Hash of a name in a scope: any 32-bit integer. Equal names must have equal hashes. */
 export type NameHash = (scope: number, bytes: Uint8Array, start: number, length: number) => number;
@@ -21,8 +26,10 @@ export type NameHash = (scope: number, bytes: Uint8Array, start: number, length:
 /** Unique names inside scopes. Rows are numbered by the owner; a row has at most one name. */
 export class NameIndex {
   readonly #hash: NameHash;
+  /** Hash of a name -> ref of its record. */
   readonly #table = new RowTable();
   readonly #arena = new ByteArena();
+  /** Ref of a row's record, 0 = no name. */
   readonly #refs = new U32Column();
   /** Keeps a leading byte order mark: it is part of the name. */
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -52,9 +59,11 @@ export class NameIndex {
     const { slots, slotCount } = segment;
     let slot = homeOf(hash, slotCount);
     for (;;) {
-      const row = slots[slot * 2 + 1] as number;
-      if (row === 0) return 0;
-      if (slots[slot * 2] === hash && this.#isNamed(row, scope, bytes, start, length)) return row;
+      const ref = slots[slot * 2 + 1] as number;
+      if (ref === 0) return 0;
+      if (slots[slot * 2] === hash && this.#isName(ref, scope, bytes, start, length)) {
+        return readU32(this.#arena.chunkOf(ref), this.#arena.startOf(ref) + ROW_AT);
+      }
       slot = slot + 1 === slotCount ? 0 : slot + 1;
     }
   }
@@ -63,26 +72,24 @@ export class NameIndex {
   insert(scope: number, bytes: Uint8Array, start: number, length: number, row: number): void {
     if (length > NAME_INDEX_BYTES_MAX) assert(false, () => `name of ${length} bytes`);
     if (this.has(row)) assert(false, () => `row ${row} has a name already`);
-    const ref = this.#arena.reserve(SCOPE_SIZE + length);
+    const ref = this.#arena.reserve(HEAD_SIZE + length);
     const chunk = this.#arena.chunkOf(ref);
     const at = this.#arena.startOf(ref);
-    chunk[at] = scope & 0xff;
-    chunk[at + 1] = (scope >>> 8) & 0xff;
-    chunk[at + 2] = (scope >>> 16) & 0xff;
-    chunk[at + 3] = scope >>> 24;
-    copyBytes(chunk, at + SCOPE_SIZE, bytes, start, length);
+    writeU32(chunk, at, scope);
+    writeU32(chunk, at + ROW_AT, row);
+    copyBytes(chunk, at + HEAD_SIZE, bytes, start, length);
     this.#refs.ensure(row + 1);
     this.#refs.set(row, ref);
-    this.#table.insert(this.#hash(scope, bytes, start, length) >>> 0, row);
+    this.#table.insert(this.#hash(scope, bytes, start, length) >>> 0, ref);
   }
 
   /** Takes a named row's name away. */
   remove(row: number): void {
     const ref = this.#refOf(row);
     const chunk = this.#arena.chunkOf(ref);
-    const start = this.#arena.startOf(ref) + SCOPE_SIZE;
+    const start = this.#arena.startOf(ref) + HEAD_SIZE;
     const hash = this.#hash(this.scopeOf(row), chunk, start, this.nameLength(row)) >>> 0;
-    this.#table.remove(hash, row);
+    this.#table.remove(hash, ref);
     this.#arena.free(ref);
     this.#refs.set(row, 0);
   }
@@ -95,12 +102,12 @@ export class NameIndex {
   /** Scope of a named row. */
   scopeOf(row: number): number {
     const ref = this.#refOf(row);
-    return readScope(this.#arena.chunkOf(ref), this.#arena.startOf(ref));
+    return readU32(this.#arena.chunkOf(ref), this.#arena.startOf(ref));
   }
 
   /** Length of a named row's name in bytes. */
   nameLength(row: number): number {
-    return this.#arena.lengthOf(this.#refOf(row)) - SCOPE_SIZE;
+    return this.#arena.lengthOf(this.#refOf(row)) - HEAD_SIZE;
   }
 
   /** Array that holds a named row's name from {@link nameStart} on; read-only, until the removal. */
@@ -110,7 +117,7 @@ export class NameIndex {
 
   /** Where a named row's name starts in {@link nameChunk}. */
   nameStart(row: number): number {
-    return this.#arena.startOf(this.#refOf(row)) + SCOPE_SIZE;
+    return this.#arena.startOf(this.#refOf(row)) + HEAD_SIZE;
   }
 
   /** Copies a named row's name to `target` from `at` on and returns its length. */
@@ -126,28 +133,15 @@ export class NameIndex {
     return this.#decoder.decode(this.nameChunk(row).subarray(start, start + this.nameLength(row)));
   }
 
-  #isNamed(row: number, scope: number, bytes: Uint8Array, start: number, length: number): boolean {
-    const ref = this.#refs.get(row);
-    if (this.#arena.lengthOf(ref) !== length + SCOPE_SIZE) return false;
+  #isName(ref: number, scope: number, bytes: Uint8Array, start: number, length: number): boolean {
+    if (this.#arena.lengthOf(ref) !== length + HEAD_SIZE) return false;
     const chunk = this.#arena.chunkOf(ref);
     const at = this.#arena.startOf(ref);
-    return (
-      readScope(chunk, at) === scope && equalBytes(chunk, at + SCOPE_SIZE, bytes, start, length)
-    );
+    return readU32(chunk, at) === scope && equalBytes(chunk, at + HEAD_SIZE, bytes, start, length);
   }
 
   #refOf(row: number): number {
     if (!this.has(row)) assert(false, () => `row ${row} has no name`);
     return this.#refs.get(row);
   }
-}
-
-function readScope(chunk: Uint8Array, at: number): number {
-  return (
-    ((chunk[at] as number) |
-      ((chunk[at + 1] as number) << 8) |
-      ((chunk[at + 2] as number) << 16) |
-      ((chunk[at + 3] as number) << 24)) >>>
-    0
-  );
 }

@@ -1,7 +1,8 @@
-// Open addressing from a 32-bit hash to row numbers; the rows' keys live in the owner's columns, so
-// a slot is 8 bytes: the hash and the row (0 = free). The table is extendible: a directory over the
-// top bits of the hash points to segments of at most 4,096 slots, and a full segment grows by an
-// eighth or splits in two. No operation ever touches more than one segment, so none can stall.
+// Open addressing from a 32-bit hash to row numbers (or other non-zero u32 names of things); the keys
+// live with the owner, so a slot is 8 bytes: the hash and the row (0 = free). The table is extendible:
+// a directory over the top bits of the hash points to segments of at most 4,096 slots, and a full
+// segment grows by an eighth or splits in two. No operation touches more than one segment, so none
+// can stall.
 
 import { assert } from '@queen-ts/base';
 
@@ -143,14 +144,14 @@ export function homeOf(hash: number, slotCount: number): number {
   return slotCount <= 0xffff ? Math.imul(hash & 0xffff, slotCount) >>> 16 : hash & 0xffff;
 }
 
-/** Most rows in a segment: seven of eight slots. */
+/** Most rows in a segment: 13 of 16 slots, where a miss still looks at 15 slots on average. */
 function limitOf(slotCount: number): number {
-  return slotCount - (slotCount >>> 3);
+  return slotCount - ((slotCount * 3) >>> 4);
 }
 
 /** Slots of a segment that holds `count` rows and has room for some more. */
 function slotsFor(count: number): number {
-  return Math.max(SEGMENT_SLOTS_MIN, count + (count >>> 2) + 1);
+  return Math.max(SEGMENT_SLOTS_MIN, count + (count >>> 2) + (count >>> 4) + 1);
 }
 
 function place(segment: RowSegment, hash: number, row: number): void {

@@ -143,14 +143,18 @@ export class TimingWheel {
 
   #allocate(row: number): number {
     const entry = this.#entries.allocate();
-    this.#row.ensure(entry + 1);
-    this.#atUs.ensure(entry + 1);
-    this.#next.ensure(entry + 1);
-    this.#previous.ensure(entry + 1);
-    this.#bucket.ensure(entry + 1);
+    if (entry >= this.#row.rowCount) this.#ensure(entry + 1);
     this.#row.set(entry, row);
     this.#entryOf.set(row, entry);
     return entry;
+  }
+
+  #ensure(rowCount: number): void {
+    this.#row.ensure(rowCount);
+    this.#atUs.ensure(rowCount);
+    this.#next.ensure(rowCount);
+    this.#previous.ensure(rowCount);
+    this.#bucket.ensure(rowCount);
   }
 
   #release(entry: number, row: number): void {
