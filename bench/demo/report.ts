@@ -52,8 +52,8 @@ export function renderReport(result: RunResult): string {
       count(pushed.requests),
       ...groups.map(({ group }) => count(group.popLatencies.count)),
     ],
-    ['p50 ms', ...percentiles(result, 50)],
-    ['p99 ms', ...percentiles(result, 99)],
+    ['push / pop p50 ms', ...percentiles(result, 50)],
+    ['push / pop p99 ms', ...percentiles(result, 99)],
   ];
   const leftovers = groups.map(({ group }) => group.ledger.leftovers);
   if (leftovers.some((left) => left > 0)) {

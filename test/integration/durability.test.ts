@@ -73,10 +73,13 @@ async function crashUnderLoad(options: CrashOptions): Promise<void> {
   const consumer = (async () => {
     while (await worker.consume(client, rng));
   })();
+  const ended = Promise.allSettled([...load, consumer]);
   await eventually('some load', () => journal.answeredBatches >= killAfterBatches, 20_000);
   await pauseBeforeKill(rng, 20);
   await process.kill();
-  await Promise.all([...load, consumer]);
+  for (const result of await ended) {
+    if (result.status === 'rejected') throw result.reason;
+  }
   if (randomBelow(rng, 3) === 0) {
     // A crash of the recovery itself.
     process.startUnawaited();
