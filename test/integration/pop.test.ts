@@ -189,6 +189,7 @@ describe('a pinned pop', () => {
     const queue = broker.queueName();
     await fill(queue, 1, ['other']);
     const waiting = broker.client.popPartition(queue, 'late', { wait: true, timeout: 10_000 });
+    await broker.client.parked(1);
     await fill(queue, 1, ['late']);
     expect(partitionsOf(await waiting)).toEqual(['late']);
   });
@@ -272,6 +273,7 @@ describe('a waiting pop', () => {
   it('is woken by a push', async () => {
     const queue = broker.queueName();
     const waiting = broker.client.pop(queue, { wait: true, timeout: 20_000 });
+    await broker.client.parked(1);
     await fill(queue, 1);
     const batch = await within('the woken pop', waiting, 2_000);
     expect(payloads(batch)).toEqual([0]);
@@ -282,6 +284,7 @@ describe('a waiting pop', () => {
     await fill(queue, 1);
     const held = await broker.client.pop(queue, { leaseSeconds: 60 });
     const waiting = broker.client.pop(queue, { wait: true, timeout: 20_000 });
+    await broker.client.parked(1);
     await broker.client.ack(
       [{ transactionId: 'Default-0', partitionId: held?.partitionId ?? '', status: 'retry' }],
       null,
@@ -305,6 +308,7 @@ describe('a waiting pop', () => {
     const waiting = Array.from({ length: 5 }, () =>
       broker.client.pop(queue, { wait: true, timeout: 1_500 }),
     );
+    await broker.client.parked(5);
     await fill(queue, 1, ['a', 'b']);
     const batches = (await Promise.all(waiting)).filter((batch) => batch !== undefined);
     expect(batches.map(({ partition }) => partition).sort()).toEqual(['a', 'b']);
@@ -323,10 +327,10 @@ describe('a waiting pop', () => {
       () => 'answered',
       () => 'hung up',
     );
-    // Gives the pop the time to park; were it not parked yet, the outcome would have to be the same.
-    await broker.client.pop(queue, { wait: true, timeout: 300 });
+    await broker.client.parked(1);
     hangUp.abort();
     expect(await outcome).toBe('hung up');
+    await broker.client.parked(0);
     await fill(queue, 1);
     const batch = await broker.client.pop(queue, { wait: true, timeout: 10_000 });
     expect(batch?.messages[0]).toMatchObject({ data: 0, deliveryAttempt: 1 });
@@ -413,6 +417,7 @@ describe('a discovery pop', () => {
     const namespace = broker.queueName('space');
     await broker.client.pop(`${namespace}.a`);
     const waiting = broker.client.discover({ namespace, wait: true, timeout: 20_000 });
+    await broker.client.parked(1);
     await fill(`${namespace}.a`, 1);
     expect(payloads(await within('the woken pop', waiting, 2_000))).toEqual([0]);
   });

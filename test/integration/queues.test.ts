@@ -141,6 +141,7 @@ describe('deleting a queue', () => {
     await push(queue, 1);
     await broker.client.pop(queue, { autoAck: true });
     const waiting = broker.client.pop(queue, { wait: true, timeout: 20_000 });
+    await broker.client.parked(1);
     await broker.client.deleteQueue(queue);
     await broker.client.push([{ queue, payload: 'anew' }]);
     const batch = await within('the woken pop', waiting, 5_000);

@@ -3,6 +3,7 @@
 
 import { Agent, request } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
+import { eventually } from './eventually.ts';
 import type {
   AckItem,
   AckVerdict,
@@ -17,6 +18,8 @@ import type {
 
 /** Longest that any request of a test may take, above every `timeout` that tests send. */
 const ANSWER_DEADLINE_MS = 30_000;
+
+const PARKED_POPS = /^queen_parked_long_polls(?:\{.*\})? (\d+)$/m;
 
 /** An answer as it came over the wire. */
 export interface Answer {
@@ -154,6 +157,14 @@ export class HttpClient {
   /** The row of one queue in the list, or undefined. */
   async queueRow(queue: string): Promise<QueueRow | undefined> {
     return (await this.queues({ search: queue })).find((row) => row.name === queue);
+  }
+
+  /** Resolves once exactly `count` pops are parked, by the broker's own metric. */
+  async parked(count: number): Promise<void> {
+    await eventually(`${count} parked pops`, async () => {
+      const { text } = await this.request('GET', '/metrics/prometheus');
+      return Number(PARKED_POPS.exec(text)?.[1]) === count;
+    });
   }
 
   /** Drops all connections. */
