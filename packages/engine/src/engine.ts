@@ -2,10 +2,24 @@
 // (apply-ahead planning, ADR 0004); on every other node it applies the entries that carry them. It
 // owns no clock, no randomness and no I/O: time and ids come with the calls.
 
-import type { Command, Id128, Outcome, PayloadReader } from '@queen-ts/protocol';
-import { InvariantError } from '@queen-ts/base';
+import { assert, ByteWriter, CodecError, InvariantError } from '@queen-ts/base';
+import { EFFECT, EntryHeadReader } from '@queen-ts/protocol';
+import type { Command, Outcome, PayloadReader } from '@queen-ts/protocol';
+import { applyEffect } from './apply/apply.ts';
+import { EntryPayloads } from './entry-payloads.ts';
 import type { EngineLimits } from './limits.ts';
+import { PlanContext } from './plan/context.ts';
+import { planHousekeeping } from './plan/housekeeping.ts';
+import { planCommand } from './plan/plan.ts';
+import { listQueues } from './queries/list-queues.ts';
 import type { QueueFilter, QueueList } from './queries/queue-view.ts';
+import { forgetIds } from './memory.ts';
+import { advanceTimers, nextTimerUs } from './readiness.ts';
+import { State } from './state.ts';
+import type { ClusterIdentity } from './state.ts';
+
+/** Timers that applying one entry fires, on top of those it sets. */
+const TIMERS_PER_ENTRY = 64;
 
 /** What an engine is built from. */
 export interface EngineOptions {
@@ -31,13 +45,6 @@ export interface CycleStart {
 export interface EntryParts {
   readonly head: Uint8Array;
   readonly payload: Uint8Array;
-}
-
-/** What a cluster fixes once, in its first command entry. */
-export interface ClusterIdentity {
-  readonly clusterId: Id128;
-  /** Key of the transaction-id hash: four words. */
-  readonly hashKey: Uint32Array;
 }
 
 /** Receives what became claimable. Numbers are those of `queueName` and `partitionName`. */
@@ -67,37 +74,69 @@ export interface EngineCounters {
   readonly deadLetters: number;
   /** Partitions of deleted queues that `planHousekeeping` still has to remove. */
   readonly partitionsToRemove: number;
+  /** Retained append blocks. */
+  readonly blocks: number;
+  /** Client transaction ids remembered for dedup. */
+  readonly rememberedIds: number;
+  /** Allocated size of the tables in bytes. */
+  readonly tableBytes: number;
 }
 
 /** The state of all queues, and the rules that change it. */
 export class Engine {
+  readonly #state: State;
+  readonly #context: PlanContext;
+  readonly #payloads: EntryPayloads;
+  #isCycleOpen = false;
+
   constructor(options: EngineOptions) {
-    void options;
+    this.#payloads = new EntryPayloads(options.payloads);
+    this.#state = new State(this.#payloads);
+    this.#context = new PlanContext(this.#state, options.limits);
   }
 
   /** Time of the newest entry planned or applied, in microseconds; 0 before the first. */
   get nowUs(): number {
-    return notBuilt();
+    return this.#state.nowUs;
   }
 
   /** Undefined until the genesis effect is planned or applied. */
   get identity(): ClusterIdentity | undefined {
-    return notBuilt();
+    return this.#state.identity;
+  }
+
+  /** The tables, for snapshots, queries and tests in this package. Read-only. */
+  get state(): State {
+    return this.#state;
   }
 
   /** Starts a cycle. Throws InvariantError when one is open or time or index do not advance. */
   openCycle(cycle: CycleStart): void {
-    notBuilt(cycle);
+    assert(!this.#isCycleOpen, () => `cycle ${cycle.index} opened inside another`);
+    this.#isCycleOpen = true;
+    this.#state.isSignalling = true;
+    const timers = this.#context.limits.timersFiredMax;
+    this.#startEntry({ index: cycle.index, nowUs: cycle.nowUs, timers });
+    this.#context.payload = new ByteWriter({ capacity: cycle.payloadSizeHint });
+    this.#context.head.open({
+      nowUs: cycle.nowUs,
+      firstPartition: this.#state.nextPartition,
+    });
+    this.#payloads.openPlanned(cycle.index, this.#context.payload);
   }
 
   /** Fixes the cluster's identity. Inside a cycle, once, before any other effect. */
   planGenesis(identity: ClusterIdentity): void {
-    notBuilt(identity);
+    this.#assertOpen();
+    const [a, b, c, d] = identity.hashKey;
+    const hashKey = [a ?? 0, b ?? 0, c ?? 0, d ?? 0] as const;
+    this.#context.emit({ kind: EFFECT.GENESIS, clusterId: identity.clusterId, hashKey });
   }
 
   /** Decides one command and applies its effects at once. Inside a cycle. */
   plan(command: Command): Outcome {
-    return notBuilt(command);
+    this.#assertOpen();
+    return planCommand(this.#context, command);
   }
 
   /**
@@ -105,17 +144,36 @@ export class Engine {
    * fewer than the budget means that nothing is left to do.
    */
   planHousekeeping(budget: number): number {
-    return notBuilt(budget);
+    this.#assertOpen();
+    return planHousekeeping(this.#context, budget);
   }
 
   /** Ends the cycle. Undefined when nothing had an effect: then the index stays unused. */
   closeCycle(): EntryParts | undefined {
-    return notBuilt();
+    this.#assertOpen();
+    this.#isCycleOpen = false;
+    const { head, payload } = this.#context;
+    let parts: EntryParts | undefined;
+    if (head.effectCount > 0) {
+      parts = { head: head.finish(), payload: finished(payload) };
+      this.#endEntry(parts.head);
+    } else {
+      assert(payload.length === 0, () => `${payload.length} bytes of payload without an effect`);
+    }
+    this.#payloads.close();
+    this.#context.payload = new ByteWriter({ capacity: 0 });
+    return parts;
   }
 
   /** Applies an entry of the log; `index` grows by any step. Throws InvariantError on damage. */
   apply(entry: { readonly index: number } & EntryParts): void {
-    notBuilt(entry);
+    assert(!this.#isCycleOpen, () => `entry ${entry.index} applied inside a cycle`);
+    try {
+      this.#applyEffects(entry);
+    } catch (error) {
+      if (!(error instanceof CodecError)) throw error;
+      throw new InvariantError(`entry ${entry.index} cannot be decoded: ${error.message}`);
+    }
   }
 
   /**
@@ -123,63 +181,149 @@ export class Engine {
    * at most `limits.timersFiredMax` timers; returns whether more are due.
    */
   advanceTo(nowUs: number): boolean {
-    return notBuilt(nowUs);
+    return advanceTimers(this.#state, nowUs, this.#context.limits.timersFiredMax);
   }
 
   /** When the next timer is due, in microseconds; never late, at times early. Infinity when none. */
   nextTimerUs(): number {
-    return notBuilt();
+    return nextTimerUs(this.#state);
   }
 
   /** Reports and forgets what became claimable since the last call. */
   drainSignals(visitor: SignalVisitor): void {
-    notBuilt(visitor);
+    this.#state.signals.drain((queue, groupNumber, partition) => {
+      if (groupNumber === 0) {
+        visitor.appended(queue, partition);
+        return;
+      }
+      const group = this.#state.groups.get(groupNumber);
+      if (group === undefined || group.queue.isDeleted) return;
+      visitor.armed(group.queue.number, group.name, partition);
+    });
   }
 
   /** Name of a queue; undefined once it is deleted. */
   queueName(queueNumber: number): string | undefined {
-    return notBuilt(queueNumber);
+    const queue = this.#state.queues.get(queueNumber);
+    return queue === undefined || queue.isDeleted ? undefined : queue.name;
   }
 
   /** Labels of a queue; undefined once it is deleted. */
   queueLabels(queueNumber: number): QueueLabels | undefined {
-    return notBuilt(queueNumber);
+    const queue = this.#state.queues.get(queueNumber);
+    return queue === undefined || queue.isDeleted ? undefined : queue.options;
   }
 
   /** Name of a partition; undefined once it is removed. */
   partitionName(partitionNumber: number): string | undefined {
-    return notBuilt(partitionNumber);
+    const row = this.#state.partitions.numbers.get(partitionNumber);
+    return row === 0 ? undefined : this.#state.partitions.names.nameText(row);
   }
 
   /** Lists queues, newest first. Leases count as live when they end after `nowUs`. */
   listQueues(filter: QueueFilter & { readonly nowUs: number }): QueueList {
-    return notBuilt(filter);
+    return listQueues(this.#state, filter);
   }
 
   /** Number of queues that are not deleted. */
   queueCount(): number {
-    return notBuilt();
+    return this.#state.queuesByName.size;
   }
 
   /** Number of partitions of queues that are not deleted. */
   partitionCount(): number {
-    return notBuilt();
+    return this.#state.partitions.count - this.#partitionsToRemove();
   }
 
   /** Sizes of the state. */
   counters(): EngineCounters {
-    return notBuilt();
+    const { partitions, groups, cursors, leaseEnds, deadLetters, blocks, dedup } = this.#state;
+    return {
+      queues: this.queueCount(),
+      partitions: this.partitionCount(),
+      groups: groups.size,
+      cursors: cursors.count,
+      liveLeases: leaseEnds.size,
+      deadLetters: deadLetters.count,
+      partitionsToRemove: this.#partitionsToRemove(),
+      blocks: blocks.recordCount,
+      rememberedIds: dedup.count,
+      tableBytes: partitions.bytes + cursors.bytes + deadLetters.bytes + blocks.bytes + dedup.bytes,
+    };
   }
 
   /**
-   * Rolling digest over everything applied, 8 hex digits twice. Equal on two nodes that applied the
-   * same entries in the same order (I9); compare at equal indexes only.
+   * Rolling digest over everything applied, 16 hex digits. Equal on two nodes that applied the same
+   * entries in the same order (I9); compare at equal indexes only.
    */
   digest(): string {
-    return notBuilt();
+    return this.#state.digest.text();
+  }
+
+  #applyEffects(entry: { readonly index: number } & EntryParts): void {
+    const state = this.#state;
+    const reader = new EntryHeadReader(entry.head);
+    // Followers have nobody to wake, but their wheels must not fill up.
+    state.isSignalling = false;
+    const timers = TIMERS_PER_ENTRY + reader.effectCount;
+    this.#startEntry({ index: entry.index, nowUs: reader.nowUs, timers });
+    assert(
+      reader.firstPartition === state.nextPartition,
+      () => `entry ${entry.index} starts at partition ${reader.firstPartition}`,
+    );
+    this.#payloads.openApplied(entry.index, entry.payload);
+    for (let effect = reader.next(); effect !== undefined; effect = reader.next()) {
+      applyEffect(state, effect);
+    }
+    this.#payloads.close();
+    this.#endEntry(entry.head);
+  }
+
+  #startEntry(entry: {
+    readonly index: number;
+    readonly nowUs: number;
+    readonly timers: number;
+  }): void {
+    const state = this.#state;
+    const { index, nowUs } = entry;
+    // An index that was opened without an effect is opened again.
+    assert(index > state.closedIndex, () => `entry ${index} after entry ${state.closedIndex}`);
+    assert(
+      Number.isSafeInteger(nowUs) && nowUs > state.nowUs,
+      () => `entry ${index} at ${nowUs} us, the one before was at ${state.nowUs} us`,
+    );
+    state.entryIndex = index;
+    state.nowUs = nowUs;
+    advanceTimers(state, nowUs, entry.timers);
+    forgetIds(state);
+  }
+
+  #endEntry(head: Uint8Array): void {
+    const { digest, entryIndex, partitions, cursors, deadLetters, groups, queues } = this.#state;
+    this.#state.closedIndex = entryIndex;
+    digest.number(entryIndex);
+    digest.bytes(head);
+    // What the effects left behind, so that equal heads on unequal states are found as well.
+    digest.number(queues.size);
+    digest.number(groups.size);
+    digest.number(partitions.count);
+    digest.number(cursors.count);
+    digest.number(deadLetters.count);
+  }
+
+  #partitionsToRemove(): number {
+    let count = 0;
+    for (const queue of this.#state.deletedQueues) count += queue.partitions.count;
+    return count;
+  }
+
+  #assertOpen(): void {
+    assert(this.#isCycleOpen, 'planning outside of a cycle');
   }
 }
 
-function notBuilt(...given: readonly unknown[]): never {
-  throw new InvariantError(`the engine cannot do this yet (${given.length} arguments)`);
+/** The written bytes; copied when the buffer is much larger, which the log would keep alive. */
+function finished(payload: ByteWriter): Uint8Array {
+  const written = payload.written();
+  return written.length * 2 < payload.bytes.length ? written.slice() : written;
 }

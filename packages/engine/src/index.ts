@@ -2,7 +2,6 @@
 
 export { Engine } from './engine.ts';
 export type {
-  ClusterIdentity,
   CycleStart,
   EngineCounters,
   EngineOptions,
@@ -10,6 +9,7 @@ export type {
   QueueLabels,
   SignalVisitor,
 } from './engine.ts';
+export type { ClusterIdentity } from './state.ts';
 export { CONFLATED_WIDTH_MAX, ENGINE_LIMITS_DEFAULT } from './limits.ts';
 export type { EngineLimits } from './limits.ts';
 export type { MessageCounts, QueueFilter, QueueList, QueueView } from './queries/queue-view.ts';

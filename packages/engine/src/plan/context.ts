@@ -1,0 +1,47 @@
+// What planning works with: the state it reads, the entry it writes, and scratch memory. An effect is
+// written and applied in one step, so the state always is what the entry so far makes of it.
+
+import { ByteWriter } from '@queen-ts/base';
+import { EntryWriter } from '@queen-ts/protocol';
+import type { Effect } from '@queen-ts/protocol';
+import { applyEffect } from '../apply/apply.ts';
+import type { EngineLimits } from '../limits.ts';
+import type { QueueState } from '../queue-state.ts';
+import type { State } from '../state.ts';
+import { IdMatcher } from './id-matcher.ts';
+
+const SCRATCH_ITEMS_MIN = 1024;
+
+/** One planning cycle at a time. */
+export class PlanContext {
+  readonly state: State;
+  readonly limits: EngineLimits;
+  readonly head = new EntryWriter();
+  /** Replaced for every cycle: the finished payload is handed over. */
+  payload = new ByteWriter({ capacity: 0 });
+  /** Matches the ids of ack targets. */
+  readonly matcher = new IdMatcher();
+  /** Counts pops by label, so that none of the queues is always first. */
+  labelTurn = 0;
+  /** Queues by labels, valid for one version of the queue table. */
+  readonly labelled = new Map<string, readonly QueueState[]>();
+  labelledVersion = -1;
+  #items = new Uint32Array(SCRATCH_ITEMS_MIN);
+
+  constructor(state: State, limits: EngineLimits) {
+    this.state = state;
+    this.limits = limits;
+  }
+
+  /** Writes an effect to the entry and applies it. */
+  emit(effect: Effect): void {
+    this.head.effect(effect);
+    applyEffect(this.state, effect);
+  }
+
+  /** Scratch for one command's item positions; valid until the next call. */
+  items(count: number): Uint32Array {
+    if (this.#items.length < count) this.#items = new Uint32Array(count * 2);
+    return this.#items;
+  }
+}

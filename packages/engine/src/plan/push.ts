@@ -1,0 +1,224 @@
+// Push: each (queue, partition) group of the request becomes one append of what is not a duplicate.
+// Groups are independent; a refused one leaves the others alone.
+
+import {
+  blockSize,
+  BLOCK_FRAME_SIZE,
+  BLOCK_HEADER_SIZE,
+  BLOCK_KEY_SIZE,
+  EFFECT,
+  ID_WORDS,
+  MINTED_TXN,
+  PUSH_GROUP,
+  PUSH_ITEM,
+  PUSH_STATUS,
+  writeBlock,
+} from '@queen-ts/protocol';
+import type { BlockSource, Id128, PushCommand, PushOutcome } from '@queen-ts/protocol';
+import type { QueueState } from '../queue-state.ts';
+import type { PlanContext } from './context.ts';
+import { findOriginal } from './originals.ts';
+import { ensureQueue } from './queues.ts';
+
+/** One push while it is planned. */
+interface Push {
+  readonly command: PushCommand;
+  readonly statuses: Uint8Array;
+  readonly offsets: Float64Array;
+  readonly messageIds: Uint32Array;
+  errors: Map<number, { readonly code: 'too_large'; readonly message: string }> | undefined;
+  /** Messages stored so far: the next one gets this as the low part of its id. */
+  stored: number;
+  hasRepeats: boolean;
+}
+
+/** Plans a push. */
+export function planPush(context: PlanContext, command: PushCommand): PushOutcome {
+  const { itemCount } = command;
+  const push: Push = {
+    command,
+    statuses: new Uint8Array(itemCount),
+    offsets: new Float64Array(itemCount),
+    messageIds: new Uint32Array(itemCount * ID_WORDS),
+    errors: undefined,
+    stored: 0,
+    hasRepeats: false,
+  };
+  const groupsEnd = command.groupColumns.length;
+  for (let group = 0; group < groupsEnd; group += PUSH_GROUP.WIDTH) planGroup(context, push, group);
+  if (push.hasRepeats) answerRepeats(push);
+  const { statuses, offsets, messageIds, errors } = push;
+  return { kind: 'push', statuses, offsets, messageIds, errors };
+}
+
+function planGroup(context: PlanContext, push: Push, group: number): void {
+  const { state } = context;
+  const { groupColumns, queues, text } = push.command;
+  const name = queues[groupColumns[group + PUSH_GROUP.QUEUE]!]!;
+  const nameStart = groupColumns[group + PUSH_GROUP.NAME_START]!;
+  const nameLength = groupColumns[group + PUSH_GROUP.NAME_LENGTH]!;
+  const known = state.queuesByName.get(name);
+  let row =
+    known === undefined
+      ? 0
+      : state.partitions.names.find(known.number, text, nameStart, nameLength);
+  const survivors = context.items(groupColumns[group + PUSH_GROUP.ORDER_COUNT]!);
+  const count = selectSurvivors(context, push, { group, queue: known, row, survivors });
+  if (count === 0) return;
+  if (isTooLarge(context, push.command, survivors, count)) {
+    refuse(context, push, survivors, count);
+    return;
+  }
+  const queue = known ?? ensureQueue(context, name);
+  if (row === 0) {
+    const bytes = text.subarray(nameStart, nameStart + nameLength);
+    context.emit({ kind: EFFECT.PARTITION_PUT, queue: queue.number, name: bytes });
+    row = state.partitions.names.find(queue.number, text, nameStart, nameLength);
+  }
+  append(context, push, row, survivors, count);
+}
+
+/** Collects the items to store in `survivors` and answers the duplicates. */
+function selectSurvivors(
+  context: PlanContext,
+  push: Push,
+  target: {
+    readonly group: number;
+    readonly queue: QueueState | undefined;
+    readonly row: number;
+    readonly survivors: Uint32Array;
+  },
+): number {
+  const { groupColumns, itemColumns, order, txnHashes } = push.command;
+  const { group, queue, row, survivors } = target;
+  const from = groupColumns[group + PUSH_GROUP.ORDER_START]!;
+  const toExclusive = from + groupColumns[group + PUSH_GROUP.ORDER_COUNT]!;
+  const isDeduplicating = queue !== undefined && row !== 0 && queue.dedupUs > 0;
+  let count = 0;
+  for (let i = from; i < toExclusive; i += 1) {
+    const position = order[i]!;
+    const item = position * PUSH_ITEM.WIDTH;
+    if (itemColumns[item + PUSH_ITEM.FIRST_POSITION] !== position) {
+      push.hasRepeats = true;
+      continue;
+    }
+    if (isDeduplicating && itemColumns[item + PUSH_ITEM.TXN_LENGTH] !== MINTED_TXN) {
+      const at = position * ID_WORDS;
+      writeIdPlus(push.command.idBase, push.stored + count, push.messageIds, at);
+      const query = { partitionRow: row, words: txnHashes, at };
+      const messageId = { words: push.messageIds, at };
+      const offset = findOriginal(context.state, queue, query, messageId);
+      if (offset >= 0) {
+        push.statuses[position] = PUSH_STATUS.DUPLICATE;
+        push.offsets[position] = offset;
+        continue;
+      }
+    }
+    survivors[count] = position;
+    count += 1;
+  }
+  return count;
+}
+
+function append(
+  context: PlanContext,
+  push: Push,
+  row: number,
+  survivors: Uint32Array,
+  count: number,
+): void {
+  const { state, payload } = context;
+  const { command } = push;
+  const partition = state.partitions.number.get(row);
+  const baseOffset = state.partitions.tail.get(row);
+  const createdUs = Math.max(state.nowUs, state.partitions.lastAppendUs.get(row) + 1);
+  const blockStart = payload.length;
+  const size = writeBlock(payload, {
+    ...source(command, survivors, count),
+    partitionNumber: partition,
+    baseOffset,
+    createdUs,
+    messageId: idPlus(command.idBase, push.stored),
+  });
+  context.emit({
+    kind: EFFECT.APPEND,
+    partition,
+    baseOffset,
+    count,
+    createdUs,
+    blockStart,
+    blockSize: size,
+  });
+  for (let i = 0; i < count; i += 1) {
+    const position = survivors[i]!;
+    push.offsets[position] = baseOffset + i;
+    writeIdPlus(command.idBase, push.stored + i, push.messageIds, position * ID_WORDS);
+  }
+  push.stored += count;
+}
+
+function isTooLarge(
+  context: PlanContext,
+  command: PushCommand,
+  survivors: Uint32Array,
+  count: number,
+): boolean {
+  const { entryBytesMax } = context.limits;
+  // Nearly every push is far below the limit by this bound alone.
+  const perMessage = BLOCK_FRAME_SIZE + BLOCK_KEY_SIZE;
+  const subSizeMax = (command.producerSub?.length ?? 0) * 3;
+  const bound =
+    BLOCK_HEADER_SIZE + count * perMessage + command.body.length + command.text.length + subSizeMax;
+  return bound > entryBytesMax && blockSize(source(command, survivors, count)) > entryBytesMax;
+}
+
+function refuse(context: PlanContext, push: Push, survivors: Uint32Array, count: number): void {
+  const message = `the messages of one partition may take ${context.limits.entryBytesMax} bytes together`;
+  push.errors ??= new Map();
+  for (let i = 0; i < count; i += 1) {
+    const position = survivors[i]!;
+    push.statuses[position] = PUSH_STATUS.ERROR;
+    push.errors.set(position, { code: 'too_large', message });
+    writeIdPlus(push.command.idBase, push.stored, push.messageIds, position * ID_WORDS);
+  }
+}
+
+/** Items that repeat an earlier one of the request get its answer. */
+function answerRepeats(push: Push): void {
+  const { itemColumns, itemCount } = push.command;
+  const { statuses, offsets, messageIds, errors } = push;
+  for (let position = 0; position < itemCount; position += 1) {
+    const first = itemColumns[position * PUSH_ITEM.WIDTH + PUSH_ITEM.FIRST_POSITION]!;
+    if (first === position) continue;
+    const error = errors?.get(first);
+    if (error !== undefined) errors?.set(position, error);
+    statuses[position] = error === undefined ? PUSH_STATUS.DUPLICATE : PUSH_STATUS.ERROR;
+    offsets[position] = offsets[first]!;
+    const from = first * ID_WORDS;
+    messageIds.copyWithin(position * ID_WORDS, from, from + ID_WORDS);
+  }
+}
+
+function source(command: PushCommand, survivors: Uint32Array, count: number): BlockSource {
+  return {
+    command,
+    positions: survivors,
+    from: 0,
+    toExclusive: count,
+    partitionNumber: 0,
+    baseOffset: 0,
+    createdUs: 0,
+    messageId: command.idBase,
+  };
+}
+
+function idPlus(id: Id128, count: number): Id128 {
+  return [id[0], id[1], id[2], id[3] + count];
+}
+
+function writeIdPlus(id: Id128, count: number, out: Uint32Array, at: number): void {
+  out[at] = id[0];
+  out[at + 1] = id[1];
+  out[at + 2] = id[2];
+  out[at + 3] = id[3] + count;
+}

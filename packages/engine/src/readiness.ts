@@ -1,0 +1,114 @@
+// Which (partition, group) pairs may be claimed: rings, walks and timers, derived from the tables on
+// every replica. The rings hold a superset: what can be claimed is in its group's ring, or beyond the
+// group's walk, or waits for a timer; whoever takes an ordinal from a ring checks the tables.
+
+import type { GroupState, QueueState } from './queue-state.ts';
+import type { State } from './state.ts';
+
+/** Puts a partition into a group's ring and tells who waits. */
+export function arm(state: State, group: GroupState, partitionRow: number): void {
+  const ordinal = state.partitions.ordinal.get(partitionRow);
+  if (group.isRegistered && ordinal < group.walkFrom) group.ready.push(ordinal);
+  if (state.isSignalling) {
+    state.signals.armed(group.number, state.partitions.number.get(partitionRow));
+  }
+}
+
+/** Notes an append: the groups may claim at once, or when the queue's delay or window is over. */
+export function noteAppend(state: State, queue: QueueState, partitionRow: number): void {
+  const lastAppendUs = state.partitions.lastAppendUs.get(partitionRow);
+  const waitUs = Math.max(queue.delayUs, queue.windowUs);
+  if (waitUs > 0) {
+    // A window moves with every append: its timer finds out when it fires.
+    deferUntil(state, queue, partitionRow, lastAppendUs + waitUs);
+    return;
+  }
+  const ordinal = state.partitions.ordinal.get(partitionRow);
+  for (const group of queue.groups) {
+    if (group.isRegistered && ordinal < group.walkFrom) group.ready.push(ordinal);
+  }
+  if (state.isSignalling) {
+    state.signals.appended(queue.number, state.partitions.number.get(partitionRow));
+  }
+}
+
+/** Arms the partition for all groups at `atUs`, or when an earlier timer fires. */
+export function deferUntil(
+  state: State,
+  queue: QueueState,
+  partitionRow: number,
+  atUs: number,
+): void {
+  const isScheduled = state.deferralEnds.has(partitionRow);
+  if (isScheduled && state.deferralEnds.atUs(partitionRow) <= atUs) return;
+  if (!isScheduled) queue.deferredPartitions += 1;
+  state.deferralEnds.schedule(partitionRow, atUs);
+}
+
+/** Forgets the timers of a partition that is removed. */
+export function forgetDeferral(state: State, queue: QueueState, partitionRow: number): void {
+  if (state.deferralEnds.cancel(partitionRow)) queue.deferredPartitions -= 1;
+}
+
+/** Makes the groups of a queue look at all its partitions again: its delay or window changed. */
+export function restartWalks(state: State, queue: QueueState): void {
+  for (const group of queue.groups) startWalk(state, group);
+}
+
+/** Makes a group look at all partitions of its queue, bit by bit while it pops. */
+export function startWalk(state: State, group: GroupState): void {
+  group.ready.clear();
+  group.walkFrom = 0;
+  if (state.isSignalling) state.signals.armed(group.number, 0);
+}
+
+/** Notes that a cursor row got a lease, or kept one with another end. */
+export function noteLease(state: State, cursorRow: number, group: GroupState): void {
+  if (!state.leaseEnds.has(cursorRow)) group.leases += 1;
+  state.leaseEnds.schedule(cursorRow, state.cursors.leaseExpiresUs.get(cursorRow));
+}
+
+/** Notes that a cursor row has no lease, and arms it if there is something to claim. */
+export function noteNoLease(state: State, cursorRow: number, group: GroupState): void {
+  forgetLease(state, cursorRow, group);
+  const partitionRow = state.cursors.index.partitionOf(cursorRow);
+  if (state.cursors.next.get(cursorRow) < state.partitions.tail.get(partitionRow)) {
+    arm(state, group, partitionRow);
+  }
+}
+
+/** Forgets the timer of a cursor row that is removed. */
+export function forgetLease(state: State, cursorRow: number, group: GroupState): void {
+  if (state.leaseEnds.cancel(cursorRow)) group.leases -= 1;
+}
+
+/** Fires what is due at `nowUs`, at most about `timersMax` timers. Returns whether more is due. */
+export function advanceTimers(state: State, nowUs: number, timersMax: number): boolean {
+  const fired = state.leaseEnds.advance(nowUs, (row) => endLease(state, row), timersMax);
+  state.deferralEnds.advance(nowUs, (row) => endDeferral(state, row, nowUs), timersMax - fired);
+  return nextTimerUs(state) <= nowUs;
+}
+
+/** When a timer is due next, in microseconds; Infinity when none is set. */
+export function nextTimerUs(state: State): number {
+  return Math.min(state.leaseEnds.nextUs(), state.deferralEnds.nextUs());
+}
+
+function endLease(state: State, cursorRow: number): void {
+  const group = state.groups.get(state.cursors.index.groupOf(cursorRow));
+  if (group === undefined) return;
+  group.leases -= 1;
+  arm(state, group, state.cursors.index.partitionOf(cursorRow));
+}
+
+function endDeferral(state: State, partitionRow: number, nowUs: number): void {
+  const queue = state.queueOf(partitionRow);
+  if (queue === undefined) return;
+  queue.deferredPartitions -= 1;
+  const quietUs = state.partitions.lastAppendUs.get(partitionRow) + queue.windowUs;
+  if (queue.windowUs > 0 && quietUs > nowUs) {
+    deferUntil(state, queue, partitionRow, quietUs);
+    return;
+  }
+  for (const group of queue.groups) arm(state, group, partitionRow);
+}

@@ -1,0 +1,80 @@
+// Everything an engine remembers. Planning reads it; only the functions of `apply/` and `readiness.ts`
+// change it. What `readiness.ts` keeps (rings, wheels, signals) is derived and never in the digest.
+
+import type { Id128, PayloadReader } from '@queen-ts/protocol';
+import { Cursors } from './cursors.ts';
+import { DeadLetters } from './dead-letters.ts';
+import { Digest } from './digest.ts';
+import { Partitions } from './partitions.ts';
+import type { GroupState, QueueState } from './queue-state.ts';
+import { Signals } from './signals.ts';
+import { BlockIndex } from './tables/block-index.ts';
+import { DedupIndex } from './tables/dedup-index.ts';
+import { TimingWheel } from './tables/timing-wheel.ts';
+
+/** Ids are forgotten at most this much later than they may be. */
+const DEDUP_SLICE_US = 60_000_000;
+
+/** What a cluster fixes once, in its first command entry. */
+export interface ClusterIdentity {
+  readonly clusterId: Id128;
+  /** Key of the transaction-id hash: four words. */
+  readonly hashKey: Uint32Array;
+}
+
+/** The state of one engine. */
+export class State {
+  identity: ClusterIdentity | undefined = undefined;
+  /** Time of the newest entry. */
+  nowUs = 0;
+  /** Index of the entry that is planned or applied, or was last. */
+  entryIndex = 0;
+  /** Index of the newest entry that had effects and is complete. */
+  closedIndex = 0;
+  /** The entry's payload while it is planned or applied: apply reads appended keys from it. */
+  payload: PayloadReader;
+
+  readonly queuesByName = new Map<string, QueueState>();
+  readonly queues = new Map<number, QueueState>();
+  /** Counts changes of queues and their options. */
+  queuesVersion = 0;
+  readonly groups = new Map<number, GroupState>();
+  readonly partitions = new Partitions();
+  readonly cursors = new Cursors();
+  readonly blocks = new BlockIndex();
+  readonly dedup = new DedupIndex({ sliceUs: DEDUP_SLICE_US });
+  readonly deadLetters = new DeadLetters();
+  readonly digest = new Digest();
+
+  /** Numbers to give out next. */
+  nextQueue = 1;
+  nextGroup = 1;
+  nextPartition = 1;
+  nextDeadLetter = 1;
+
+  /** Deleted queues whose partitions are not all removed, oldest first. */
+  readonly deletedQueues: QueueState[] = [];
+
+  /** Ends of leases by cursor row, and of delays and windows by partition row. */
+  readonly leaseEnds = new TimingWheel();
+  readonly deferralEnds = new TimingWheel();
+  readonly signals = new Signals();
+  /** Longest memory of ids over all queues, for which version of the queues, and when to look. */
+  rememberUs = 0;
+  rememberVersion = -1;
+  forgetAtUs = 0;
+  /** Scratch for one 128-bit value. */
+  readonly words = new Uint32Array(4);
+  /** Whether somebody drains the signals: on the leader. */
+  isSignalling = false;
+
+  constructor(payload: PayloadReader) {
+    this.payload = payload;
+  }
+
+  /** The live queue of a partition, or undefined when its queue is deleted. */
+  queueOf(partitionRow: number): QueueState | undefined {
+    const queue = this.queues.get(this.partitions.queue.get(partitionRow));
+    return queue === undefined || queue.isDeleted ? undefined : queue;
+  }
+}
