@@ -1,5 +1,7 @@
 // The public door of @queen-ts/protocol.
 
+export { EMPTY_ACK_ANSWER, renderAck } from './answers/ack.ts';
+export { renderPop, renderPopRefusal } from './answers/pop.ts';
 export { EMPTY_PUSH_ANSWER, renderPush } from './answers/push.ts';
 export {
   BLOCK_FLAG,
@@ -63,12 +65,15 @@ export {
 export { BrokerError, ERRORS } from './errors.ts';
 export type { ErrorCode, ErrorOutcome } from './errors.ts';
 export {
+  ACK_ERROR_TEXT_LENGTH_MAX,
   BODY_BYTES_MAX_DEFAULT,
+  CONFLATED_PARTITIONS_MAX,
   DEFAULT_PARTITION,
   DEFAULT_TENANT,
   ENTRY_BYTES_MAX_DEFAULT,
   JSON_DEPTH_MAX,
   NAME_BUDGET_BYTES,
+  POP_BATCH_DEFAULT,
   POP_TIMEOUT_MS_MAX,
   PRODUCER_SUB_BYTES_MAX,
   PUSH_ITEMS_MAX,
@@ -101,6 +106,12 @@ export {
   QUEUE_OPTION_NAMES,
 } from './queue-options.ts';
 export type { QueueOptionName, QueueOptions, QueueOptionsPatch } from './queue-options.ts';
+export { AckItems } from './requests/ack-items.ts';
+export { parseAck } from './requests/ack.ts';
+export type { AckContext, AckEcho, AckRequest, NothingToAck } from './requests/ack.ts';
+export { parsePop } from './requests/pop.ts';
+export type { BadQuery, PopContext, PopPath, PopRefused, PopRequest } from './requests/pop.ts';
+export { QueryError, QueryReader } from './requests/query.ts';
 export { PushItems } from './requests/push-items.ts';
 export { parsePush } from './requests/push.ts';
 export type { NothingToPush, PushContext } from './requests/push.ts';

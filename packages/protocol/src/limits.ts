@@ -18,6 +18,9 @@ export const PUSH_ITEMS_MAX = 2 ** 24;
 /** Longest transaction id in bytes of UTF-8. */
 export const TRANSACTION_ID_BYTES_MAX = 65_535;
 
+/** Longest error text of an ack in UTF-16 units; a longer one is cut and ends in «…». */
+export const ACK_ERROR_TEXT_LENGTH_MAX = 4096;
+
 /** Longest `sub` of a token that is stored with a message, in bytes of UTF-8. */
 export const PRODUCER_SUB_BYTES_MAX = 65_535;
 
@@ -29,6 +32,12 @@ export const BODY_BYTES_MAX_DEFAULT = 64 * 1024 * 1024;
 
 /** Default of `QUEEN_RAFT_ENTRY_MAX_BYTES`: the largest planned command. */
 export const ENTRY_BYTES_MAX_DEFAULT = 96 * 1024 * 1024;
+
+/** Messages that a pop may take when it does not say. */
+export const POP_BATCH_DEFAULT = 200;
+
+/** Most partitions that a conflating pop asks for by itself (reference §2.1). */
+export const CONFLATED_PARTITIONS_MAX = 64;
 
 /** Longest `timeout` of a pop in milliseconds (decisions D1). */
 export const POP_TIMEOUT_MS_MAX = 600_000;

@@ -10,6 +10,7 @@ export const COLON = 0x3a;
 export const OPEN_ARRAY = 0x5b;
 export const BACKSLASH = 0x5c;
 export const CLOSE_ARRAY = 0x5d;
+export const LETTER_N = 0x6e;
 export const LETTER_U = 0x75;
 export const OPEN_OBJECT = 0x7b;
 export const CLOSE_OBJECT = 0x7d;

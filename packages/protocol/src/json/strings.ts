@@ -1,5 +1,6 @@
 // JSON strings as bytes: decoding what a scanner has accepted, and matching member names.
 
+import { assert, decodeUtf8 } from '@queen-ts/base';
 import { BACKSLASH, hexValue, LETTER_U } from './characters.ts';
 import type { JsonScanner } from './scanner.ts';
 
@@ -48,6 +49,16 @@ export function unescape(
   return to - at;
 }
 
+/**
+ * Returns the value of the scanned JSON string at [start, end), quotes included. It is not well
+ * formed when the string has an unpaired surrogate.
+ */
+export function stringAt(bytes: Uint8Array, start: number, end: number): string {
+  const text = decodeUtf8(bytes, start, end);
+  assert(text !== undefined, () => `scanned string at ${start} is not UTF-8`);
+  return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
+}
+
 /** Member names of one kind of object, as the scanner matches them. */
 export class NameSet {
   readonly #names: readonly Uint8Array[];
@@ -59,23 +70,39 @@ export class NameSet {
     this.#scratch = new Uint8Array(6 * Math.max(...names.map((name) => name.length)));
   }
 
+  /** Number of names. */
+  get count(): number {
+    return this.#names.length;
+  }
+
   /** Returns the position in the set of the scanner's last member name, or -1. */
   match(scanner: JsonScanner): number {
     const { bytes, nameStart, nameEnd } = scanner;
-    if (!scanner.nameHasEscape) return this.#find(bytes, nameStart, nameEnd - nameStart);
+    if (!scanner.nameHasEscape) return this.find(bytes, nameStart, nameEnd - nameStart);
     // A longer spelling cannot be one of the names, whatever its escapes say.
     if (nameEnd - nameStart > this.#scratch.length) return -1;
     const size = unescape(bytes, nameStart, nameEnd, this.#scratch, 0);
-    return size < 0 ? -1 : this.#find(this.#scratch, 0, size);
+    return size < 0 ? -1 : this.find(this.#scratch, 0, size);
   }
 
-  #find(bytes: Uint8Array, from: number, size: number): number {
+  /** Returns the position in the set of the name that is `size` bytes at `from`, or -1. */
+  find(bytes: Uint8Array, from: number, size: number): number {
     const names = this.#names;
     for (let position = 0; position < names.length; position++) {
       const name = names[position]!;
       if (name.length === size && startsWith(bytes, from, name)) return position;
     }
     return -1;
+  }
+
+  /** {@link find} with ASCII letters of the span in lower case; the names are in lower case. */
+  findLowerCase(bytes: Uint8Array, from: number, size: number): number {
+    if (size > this.#scratch.length) return -1;
+    for (let i = 0; i < size; i++) {
+      const byte = bytes[from + i]!;
+      this.#scratch[i] = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
+    }
+    return this.find(this.#scratch, 0, size);
   }
 }
 

@@ -5,7 +5,8 @@
 import { copyBytes, decodeUtf8, hash32, hash128 } from '@queen-ts/base';
 import type { HashKey } from '@queen-ts/base';
 import { ID_WORDS, MINTED_TXN, PUSH_ITEM } from '../commands.ts';
-import { OPEN_OBJECT, QUOTE } from '../json/characters.ts';
+import { OPEN_OBJECT } from '../json/characters.ts';
+import { ABSENT, MemberSpans } from '../json/member-spans.ts';
 import { FAILED, JsonScanner } from '../json/scanner.ts';
 import { NameSet, UNPAIRED, unescape } from '../json/strings.ts';
 import { DEFAULT_PARTITION, PUSH_ITEMS_MAX, TRANSACTION_ID_BYTES_MAX } from '../limits.ts';
@@ -15,12 +16,11 @@ import { NAME_ROW, NameTable } from './name-table.ts';
 import { refuse } from './refusal.ts';
 
 /** Members of an item that mean something; the numbers index the span columns below. */
-const FIELD = { QUEUE: 0, PARTITION: 1, PAYLOAD: 2, TRANSACTION_ID: 3, COUNT: 4 } as const;
-const FIELD_NAMES = new NameSet(['queue', 'partition', 'payload', 'transactionId']);
+const FIELD = { QUEUE: 0, PARTITION: 1, PAYLOAD: 2, TRANSACTION_ID: 3 } as const;
+const FIELD_NAMES = ['queue', 'partition', 'payload', 'transactionId'];
+const FIELD_SET = new NameSet(FIELD_NAMES);
 
 const DEFAULT_PARTITION_BYTES = Uint8Array.from(DEFAULT_PARTITION, (char) => char.charCodeAt(0));
-const ABSENT = -1;
-const LETTER_N = 0x6e;
 
 const ITEMS_INITIAL = 64;
 const TEXT_SIZE_INITIAL = 4096;
@@ -57,10 +57,7 @@ export class PushItems {
 
   readonly #queueTable = new NameTable();
   readonly #repeats = new NameTable();
-  /** Span of each field's last value, quotes included; start ABSENT when it did not occur. */
-  readonly #starts = new Int32Array(FIELD.COUNT);
-  readonly #ends = new Int32Array(FIELD.COUNT);
-  readonly #hasEscape = new Uint8Array(FIELD.COUNT);
+  readonly #spans = new MemberSpans(FIELD_SET);
   /** Fields of the item before, to recognise a run of the same group without decoding. */
   #runQueueStart = ABSENT;
   #runQueueEnd = ABSENT;
@@ -107,22 +104,8 @@ export class PushItems {
       this.#invalid('', 'must be an object with "queue" and "payload"');
     }
     if (this.problem !== undefined) return scanner.skipValue(start);
-    this.#starts.fill(ABSENT);
-    let at = scanner.firstMember(start);
-    while (at >= 0) {
-      const field = FIELD_NAMES.match(scanner);
-      const end = scanner.skipValue(at);
-      if (end < 0) return FAILED;
-      if (field >= 0) {
-        // A repeated member overwrites the earlier one, as in JSON.parse.
-        this.#starts[field] = at;
-        this.#ends[field] = end;
-        this.#hasEscape[field] = scanner.hasEscape ? 1 : 0;
-      }
-      at = scanner.nextMember(end);
-    }
-    if (at === FAILED) return FAILED;
-    const end = scanner.position;
+    const end = this.#spans.read(scanner, start);
+    if (end < 0) return FAILED;
     this.#addItem(context);
     return end;
   }
@@ -135,30 +118,33 @@ export class PushItems {
     if (position === this.groupOf.length) this.#resizeItems(position * 2);
     this.groupOf[position] = group;
     const row = position * PUSH_ITEM.WIDTH;
-    const payloadStart = this.#starts[FIELD.PAYLOAD]!;
+    const payloadStart = this.#spans.starts[FIELD.PAYLOAD]!;
     this.columns[row + PUSH_ITEM.PAYLOAD_START] = payloadStart;
-    this.columns[row + PUSH_ITEM.PAYLOAD_LENGTH] = this.#ends[FIELD.PAYLOAD]! - payloadStart;
-    if (this.#isNone(FIELD.TRANSACTION_ID)) this.#setMinted(position);
+    this.columns[row + PUSH_ITEM.PAYLOAD_LENGTH] = this.#spans.ends[FIELD.PAYLOAD]! - payloadStart;
+    const isMinted = this.#spans.isNone(this.scanner.bytes, FIELD.TRANSACTION_ID);
+    if (isMinted) this.#setMinted(position);
     else if (!this.#setTransactionId(position, group, context.hashKey)) return;
     this.count = position + 1;
   }
 
   /** False, with a problem, when a field is missing or of the wrong type. */
   #checkTypes(): boolean {
-    if (this.#starts[FIELD.PAYLOAD] === ABSENT) {
+    const spans = this.#spans;
+    const { bytes } = this.scanner;
+    if (spans.starts[FIELD.PAYLOAD] === ABSENT) {
       return this.#invalid('.payload', 'is missing: every item needs "payload" (any JSON value)');
     }
-    if (this.#starts[FIELD.QUEUE] === ABSENT) {
+    if (spans.starts[FIELD.QUEUE] === ABSENT) {
       return this.#invalid('.queue', 'is missing: every item needs "queue" (a non-empty string)');
     }
-    if (!this.#isString(FIELD.QUEUE) || this.#isEmptyString(FIELD.QUEUE)) {
+    if (!spans.isString(bytes, FIELD.QUEUE) || spans.isEmptyString(bytes, FIELD.QUEUE)) {
       return this.#invalid('.queue', 'must be a non-empty string');
     }
-    if (!this.#isNone(FIELD.PARTITION) && !this.#isString(FIELD.PARTITION)) {
+    if (!this.#isStringOrNone(FIELD.PARTITION)) {
       const or = `leave it out for "${DEFAULT_PARTITION}"`;
       return this.#invalid('.partition', `must be a string, or ${or}`);
     }
-    if (!this.#isNone(FIELD.TRANSACTION_ID) && !this.#isString(FIELD.TRANSACTION_ID)) {
+    if (!this.#isStringOrNone(FIELD.TRANSACTION_ID)) {
       const or = 'leave it out to have one minted';
       return this.#invalid('.transactionId', `must be a string, or ${or}`);
     }
@@ -167,10 +153,10 @@ export class PushItems {
 
   /** True when queue and partition are spelled as in the item before. */
   #isRun(): boolean {
-    const start = this.#starts[FIELD.QUEUE]!;
-    const end = this.#ends[FIELD.QUEUE]!;
-    const partitionStart = this.#starts[FIELD.PARTITION]!;
-    const partitionEnd = partitionStart === ABSENT ? ABSENT : this.#ends[FIELD.PARTITION]!;
+    const start = this.#spans.starts[FIELD.QUEUE]!;
+    const end = this.#spans.ends[FIELD.QUEUE]!;
+    const partitionStart = this.#spans.starts[FIELD.PARTITION]!;
+    const partitionEnd = partitionStart === ABSENT ? ABSENT : this.#spans.ends[FIELD.PARTITION]!;
     const isRun =
       this.#runQueueStart !== ABSENT &&
       this.#isSame(this.#runQueueStart, this.#runQueueEnd, start, end) &&
@@ -263,18 +249,17 @@ export class PushItems {
 
   /** Writes the decoded string after `textSize`; returns its size, or FAILED with a problem. */
   #putText(field: number): number {
-    const from = this.#starts[field]! + 1;
-    const toExclusive = this.#ends[field]! - 1;
+    const from = this.#spans.starts[field]! + 1;
+    const toExclusive = this.#spans.ends[field]! - 1;
     this.#ensureText(toExclusive - from);
     const { bytes } = this.scanner;
-    if (this.#hasEscape[field] === 0) {
+    if (this.#spans.hasEscape[field] === 0) {
       copyBytes(bytes, from, toExclusive, this.text, this.textSize);
       return toExclusive - from;
     }
     const size = unescape(bytes, from, toExclusive, this.text, this.textSize);
     if (size !== UNPAIRED) return size;
-    const name = ['queue', 'partition', 'payload', 'transactionId'][field]!;
-    this.#invalid(`.${name}`, 'has an unpaired surrogate: send valid Unicode');
+    this.#invalid(`.${FIELD_NAMES[field]}`, 'has an unpaired surrogate: send valid Unicode');
     return FAILED;
   }
 
@@ -290,22 +275,14 @@ export class PushItems {
     return false;
   }
 
-  #isString(field: number): boolean {
-    return this.scanner.bytes[this.#starts[field]!] === QUOTE;
-  }
-
-  #isEmptyString(field: number): boolean {
-    return this.#isString(field) && this.#ends[field]! - this.#starts[field]! === 2;
-  }
-
-  /** Absent or null. */
-  #isNone(field: number): boolean {
-    const start = this.#starts[field]!;
-    return start === ABSENT || this.scanner.bytes[start] === LETTER_N;
+  #isStringOrNone(field: number): boolean {
+    const { bytes } = this.scanner;
+    return this.#spans.isString(bytes, field) || this.#spans.isNone(bytes, field);
   }
 
   #isEmpty(field: number): boolean {
-    return this.#isNone(field) || this.#isEmptyString(field);
+    const { bytes } = this.scanner;
+    return this.#spans.isNone(bytes, field) || this.#spans.isEmptyString(bytes, field);
   }
 
   #ensureText(size: number): void {
