@@ -1,6 +1,8 @@
 // CRC-32C (Castagnoli) as LevelDB stores it. Node.js has only the other polynomial, so this is the
 // table method, eight bytes a step, about 1 GB/s.
 
+import { viewOf } from './big-endian.ts';
+
 const POLYNOMIAL = 0x82f63b78;
 const MASK_DELTA = 0xa282ead8;
 const TABLES = buildTables();
@@ -16,24 +18,29 @@ export function maskedCrc32c(bytes: Uint8Array, from: number, toExclusive: numbe
 
 function crc32c(bytes: Uint8Array, from: number, toExclusive: number): number {
   const [t0, t1, t2, t3, t4, t5, t6, t7] = TABLES;
-  const at = (offset: number): number => bytes[offset] ?? 0;
-  const pick = (table: Int32Array, byte: number): number => table[byte & 0xff] ?? 0;
+  const view = viewOf(bytes);
   let crc = -1;
   let i = from;
   for (; i + 8 <= toExclusive; i += 8) {
-    crc ^= at(i) | (at(i + 1) << 8) | (at(i + 2) << 16) | (at(i + 3) << 24);
+    const low = crc ^ view.getInt32(i, true);
+    const high = view.getInt32(i + 4, true);
     crc =
-      pick(t7, crc) ^
-      pick(t6, crc >>> 8) ^
-      pick(t5, crc >>> 16) ^
-      pick(t4, crc >>> 24) ^
-      pick(t3, at(i + 4)) ^
-      pick(t2, at(i + 5)) ^
-      pick(t1, at(i + 6)) ^
-      pick(t0, at(i + 7));
+      pick(t7, low) ^
+      pick(t6, low >>> 8) ^
+      pick(t5, low >>> 16) ^
+      pick(t4, low >>> 24) ^
+      pick(t3, high) ^
+      pick(t2, high >>> 8) ^
+      pick(t1, high >>> 16) ^
+      pick(t0, high >>> 24);
   }
-  for (; i < toExclusive; i++) crc = pick(t0, crc ^ at(i)) ^ (crc >>> 8);
+  for (; i < toExclusive; i++) crc = pick(t0, crc ^ view.getUint8(i)) ^ (crc >>> 8);
   return ~crc >>> 0;
+}
+
+/** The entry for the low byte of `bits`. A cast, because a check here would cost half the speed. */
+function pick(table: Int32Array, bits: number): number {
+  return table[bits & 0xff] as number;
 }
 
 type Tables = readonly [
@@ -55,7 +62,7 @@ function buildTables(): Tables {
     return crc;
   });
   const next = (table: Int32Array): Int32Array =>
-    table.map((crc) => (crc >>> 8) ^ (first[crc & 0xff] ?? 0));
+    table.map((crc) => (crc >>> 8) ^ pick(first, crc));
   const t1 = next(first);
   const t2 = next(t1);
   const t3 = next(t2);

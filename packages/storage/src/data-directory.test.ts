@@ -1,3 +1,6 @@
+// What a data directory refuses, how it is created, and who may have it open; with real files and real
+// second processes.
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -209,12 +212,14 @@ describe('openDataDirectory', () => {
 
   it('replaces a damaged lock, which holds no data', async () => {
     await create();
-    await writeFile(join(path, 'lock', 'CURRENT'), 'nonsense');
-    const { directory, log } = await openBoth(path);
-    expect(readAll(log).every((entry, i) => sameEntry(entry, entryOf({ index: i + 1 })))).toBe(
-      true,
-    );
-    await directory.close();
+    for (const nonsense of ['', 'nonsense', 'MANIFEST-000009\n']) {
+      await writeFile(join(path, 'lock', 'CURRENT'), nonsense);
+      const { directory, log } = await openBoth(path);
+      expect(readAll(log).every((entry, i) => sameEntry(entry, entryOf({ index: i + 1 })))).toBe(
+        true,
+      );
+      await directory.close();
+    }
   });
 
   it('closes idempotently and gives the directory free', async () => {

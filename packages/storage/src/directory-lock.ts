@@ -58,8 +58,9 @@ async function openLevel(directory: string): Promise<ClassicLevel> {
     return await openLevelOnce(path);
   } catch (error) {
     if (levelCode(error) === 'LEVEL_LOCKED') throw lockedError(directory, await holder(directory));
-    if (levelCode(error) !== 'LEVEL_CORRUPTION') throw error;
   }
+  // Whatever else is wrong with it, there is nothing in it to lose. If the disk is at fault, creating
+  // it again says so.
   await ClassicLevel.destroy(path);
   return await openLevelOnce(path);
 }

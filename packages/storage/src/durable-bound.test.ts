@@ -1,3 +1,5 @@
+// When the bound is written, when it is lowered, and who hears that it could not be.
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// The bound of the cache, and what it may not drop.
+
 import { randomBelow, SeededRng } from '@queen-ts/base';
 import { describe, expect, it } from 'vitest';
 

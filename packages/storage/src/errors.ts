@@ -65,9 +65,11 @@ export function corruption(where: string, what: string, cause?: unknown): Storag
   });
 }
 
-/** The message of anything that was thrown, on one line. */
+/** The message of anything that was thrown, and of what caused it, on one line. */
 export function describeError(error: unknown): string {
-  return oneLine(error instanceof Error ? error.message : String(error));
+  if (!(error instanceof Error)) return oneLine(String(error));
+  if (error.cause === undefined) return oneLine(error.message);
+  return `${oneLine(error.message)}: ${describeError(error.cause)}`;
 }
 
 /** Whether `error` is a Node.js system error with this code, such as ENOENT. */

@@ -1,3 +1,5 @@
+// The vote file as a HardStateStore, and its order of writing, syncing and answering.
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +8,7 @@ import { InvariantError } from '@queen-ts/base';
 import type { NodeId } from '@queen-ts/raft';
 import { describe, expect, it } from 'vitest';
 
-import { describeHardStateStoreContract } from '../../raft/src/testing.ts';
+import { describeHardStateStoreContract } from '@queen-ts/raft/testing';
 import { FailureLatch } from './failure-latch.ts';
 import { createHardStateFile, HardStateFile } from './hard-state.ts';
 import type { SlotHandle } from './slot-file.ts';

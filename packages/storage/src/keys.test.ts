@@ -1,3 +1,5 @@
+// Byte order of the keys against numeric order, and the edges of their fields.
+
 import { randomBelow, SeededRng } from '@queen-ts/base';
 import { describe, expect, it } from 'vitest';
 

@@ -1,3 +1,5 @@
+// The contract suite on real LevelDB; and, on a database that fails when told to, what is written when.
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +8,7 @@ import { InvariantError, randomBelow, SeededRng } from '@queen-ts/base';
 import type { Entry } from '@queen-ts/raft';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { describeLogStoreContract } from '../../raft/src/testing.ts';
+import { describeLogStoreContract } from '@queen-ts/raft/testing';
 import { ENTRY_CACHE_BYTES } from './data-directory.ts';
 import { createDurableBound, DurableBound } from './durable-bound.ts';
 import { EntryCache } from './entry-cache.ts';

@@ -1,3 +1,5 @@
+// The stored form of an entry: its frozen bytes, and every bit of it flipped.
+
 import { InvariantError, randomBelow, SeededRng } from '@queen-ts/base';
 import type { Entry } from '@queen-ts/raft';
 import { describe, expect, it } from 'vitest';

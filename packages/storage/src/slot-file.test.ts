@@ -1,3 +1,5 @@
+// Torn writes and damage at rest, copy by copy.
+
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// The runs of terms against a plain array.
+
 import { randomBelow, SeededRng } from '@queen-ts/base';
 import { describe, expect, it } from 'vitest';
 
