@@ -1,0 +1,225 @@
+// The broker as a whole, on in-memory stores and virtual time: what is answered, and when.
+
+import type { Outcome } from '@queen-ts/protocol';
+import { describe, expect, it } from 'vitest';
+import { expectKind, TestNode } from './testing/test-node.ts';
+
+const ONE = [{ queue: 'orders', partition: 'c-1', id: 'a', data: { n: 1 } }];
+
+/** Follows a promise without waiting: `open`, `answered` or the code of its error. */
+function watch(answer: Promise<Outcome>): { readonly state: string } {
+  const watched = { state: 'open' };
+  answer.then(
+    () => (watched.state = 'answered'),
+    (error: { code?: string }) => (watched.state = error.code ?? 'error'),
+  );
+  return watched;
+}
+
+describe('answers', () => {
+  it('pushes, delivers and settles a message', async () => {
+    const node = await TestNode.start();
+    const pushed = expectKind(await node.finish(node.push(ONE)), 'push');
+    expect([...pushed.statuses, ...pushed.offsets]).toEqual([0, 0]);
+    const popped = expectKind(await node.finish(node.pop({ queue: 'orders' })), 'pop');
+    expect(popped.messageCount).toBe(1);
+    const partition = popped.claims[0]!.partitionNumber;
+    const acked = await node.finish(node.ack([{ partition, id: 'a', lease: popped.leaseId }]));
+    expect([...expectKind(acked, 'ack').errors]).toEqual([0]);
+    expect(expectKind(await node.finish(node.pop({ queue: 'orders' })), 'pop').claims).toEqual([]);
+  });
+
+  it('answers nothing before the entry is synced', async () => {
+    const node = await TestNode.start();
+    node.log.closeGate();
+    const push = watch(node.push(ONE));
+    await node.time.pass(500_000);
+    expect(push.state).toBe('open');
+    node.log.openGate();
+    await node.time.settle();
+    expect(push.state).toBe('answered');
+  });
+
+  it('puts every request that waits for a sync into the next entry', async () => {
+    const node = await TestNode.start();
+    const before = node.log.appends.length;
+    node.log.closeGate();
+    const pushes = [watch(node.push(ONE))];
+    await node.time.settle();
+    for (let i = 0; i < 50; i += 1) {
+      pushes.push(watch(node.push([{ queue: 'orders', partition: `c-${i}` }])));
+    }
+    await node.time.settle();
+    expect(node.log.appends.length).toBe(before + 1);
+    node.log.openGate();
+    await node.time.settle();
+    expect(node.log.appends.length).toBe(before + 2);
+    expect(pushes.every((push) => push.state === 'answered')).toBe(true);
+  });
+
+  it('holds an empty answer back while it rests on an entry in flight', async () => {
+    const node = await TestNode.start();
+    await node.finish(node.push(ONE));
+    node.log.closeGate();
+    const claim = watch(node.pop({ queue: 'orders' }));
+    await node.time.settle();
+    const empty = watch(node.pop({ queue: 'orders' }));
+    await node.time.settle();
+    expect([claim.state, empty.state]).toEqual(['open', 'open']);
+    node.log.openGate();
+    await node.time.settle();
+    expect([claim.state, empty.state]).toEqual(['answered', 'answered']);
+  });
+});
+
+describe('long polls', () => {
+  it('wakes the oldest parked pop by a push, in the entry of the push', async () => {
+    const node = await TestNode.start();
+    const first = node.pop({ queue: 'orders' }, { waitUs: 5_000_000 });
+    const second = watch(node.pop({ queue: 'orders' }, { waitUs: 5_000_000 }));
+    await node.time.settle();
+    expect(node.broker.status().parkedPops).toBe(2);
+    const before = node.log.appends.length;
+    await node.finish(node.push(ONE));
+    expect(expectKind(await first, 'pop').messageCount).toBe(1);
+    expect(node.log.appends.length).toBe(before + 1);
+    expect(second.state).toBe('open');
+    expect(node.broker.status().parkedPops).toBe(1);
+  });
+
+  it('wakes a parked pop when the lease that held the partition ends', async () => {
+    const node = await TestNode.start();
+    await node.finish(node.push(ONE));
+    await node.finish(node.pop({ queue: 'orders', leaseSeconds: 2 }));
+    const waiting = node.pop({ queue: 'orders' }, { waitUs: 10_000_000 });
+    const watched = watch(waiting);
+    await node.time.pass(1_900_000);
+    expect(watched.state).toBe('open');
+    await node.time.pass(200_000);
+    expect(watched.state).toBe('answered');
+    const claim = expectKind(await waiting, 'pop').claims[0];
+    expect(claim?.deliveryAttempt).toBe(2);
+  });
+
+  it('answers empty at the deadline and not much later', async () => {
+    const node = await TestNode.start();
+    const waiting = node.pop({ queue: 'orders' }, { waitUs: 1_000_000 });
+    const watched = watch(waiting);
+    await node.time.pass(999_000);
+    expect(watched.state).toBe('open');
+    await node.time.pass(21_000);
+    expect(watched.state).toBe('answered');
+    expect(expectKind(await waiting, 'pop').emptyReason).toBe('empty');
+  });
+
+  it('forgets a pop whose client left, and the next one gets the message as a first delivery', async () => {
+    const node = await TestNode.start();
+    const client = new AbortController();
+    const gone = watch(node.pop({ queue: 'orders' }, { waitUs: 5_000_000, signal: client.signal }));
+    await node.time.settle();
+    client.abort();
+    await node.finish(node.push(ONE));
+    expect(gone.state).toBe('timeout');
+    const popped = expectKind(await node.finish(node.pop({ queue: 'orders' })), 'pop');
+    expect(popped.claims[0]?.deliveryAttempt).toBe(1);
+  });
+
+  it('gives a claim back whose client left while the entry was in flight', async () => {
+    const node = await TestNode.start();
+    await node.finish(node.push(ONE));
+    node.log.closeGate();
+    const client = new AbortController();
+    const gone = watch(node.pop({ queue: 'orders' }, { signal: client.signal }));
+    await node.time.settle();
+    client.abort();
+    node.log.openGate();
+    await node.time.settle();
+    expect(gone.state).toBe('timeout');
+    const popped = expectKind(await node.finish(node.pop({ queue: 'orders' })), 'pop');
+    expect(popped.claims[0]?.deliveryAttempt).toBe(1);
+  });
+});
+
+describe('limits and failures', () => {
+  it('refuses what does not fit its lane and goes on with the rest', async () => {
+    const node = await TestNode.start({ limits: { queuedCommandsMax: 2 } });
+    const pushes = [1, 2, 3].map(() => watch(node.push(ONE)));
+    await node.time.settle();
+    expect(pushes.map((push) => push.state)).toEqual(['answered', 'answered', 'overloaded']);
+  });
+
+  it('refuses pops beyond the parking lot', async () => {
+    const node = await TestNode.start({ limits: { parkedPopsMax: 1 } });
+    const pops = [1, 2].map(() => watch(node.pop({ queue: 'q' }, { waitUs: 1_000_000 })));
+    await node.time.settle();
+    expect(pops.map((pop) => pop.state)).toEqual(['open', 'overloaded']);
+  });
+
+  it('says that the outcome is unknown when the sync outlasts the deadline', async () => {
+    const node = await TestNode.start();
+    node.log.closeGate();
+    const push = watch(node.push(ONE, 1_000_000));
+    await node.time.pass(1_200_000);
+    expect(push.state).toBe('timeout');
+    node.log.openGate();
+    await node.time.settle();
+    // It was stored after all: the same id is a duplicate now.
+    const again = expectKind(await node.finish(node.push(ONE)), 'push');
+    expect([...again.statuses]).toEqual([1]);
+  });
+
+  it('acknowledges nothing after a failed write and reports it once', async () => {
+    const node = await TestNode.start();
+    node.log.closeGate();
+    const inFlight = watch(node.push(ONE));
+    await node.time.settle();
+    const queued = watch(node.push(ONE));
+    node.log.failWrites();
+    node.log.openGate();
+    await node.time.settle();
+    const later = watch(node.push(ONE));
+    await node.time.settle();
+    expect([inFlight.state, queued.state, later.state]).toEqual([
+      'timeout',
+      'no_leader',
+      'no_leader',
+    ]);
+    expect(node.failures).toHaveLength(1);
+    expect(node.broker.status().failure).toBeDefined();
+  });
+
+  it('finds everything acknowledged again after a crash, and nothing twice', async () => {
+    const node = await TestNode.start();
+    for (let i = 0; i < 20; i += 1) {
+      await node.finish(node.push([{ queue: 'orders', partition: 'c-1', id: `t-${i}` }]));
+    }
+    const restarted = await node.restart();
+    const again = await restarted.finish(
+      restarted.push([
+        { queue: 'orders', partition: 'c-1', id: 't-7' },
+        { queue: 'orders', partition: 'c-1', id: 't-20' },
+      ]),
+    );
+    const { statuses, offsets } = expectKind(again, 'push');
+    expect([...statuses]).toEqual([1, 0]);
+    expect([...offsets]).toEqual([7, 20]);
+  });
+
+  it('answers what is queued and parked before it stops, and refuses what comes after', async () => {
+    const node = await TestNode.start();
+    const push = watch(node.push(ONE));
+    const parked = watch(node.pop({ queue: 'other' }, { waitUs: 60_000_000 }));
+    await node.time.settle();
+    const stopping = node.broker.stop();
+    await node.time.settle();
+    await stopping;
+    const late = watch(node.push(ONE));
+    await node.time.settle();
+    expect([push.state, parked.state, late.state]).toEqual([
+      'answered',
+      'answered',
+      'shutting_down',
+    ]);
+    expect(node.hardState.current.commitIndex).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,149 @@
+// One broker on in-memory stores under virtual time, driven by plain objects.
+
+import { SeededRng, UuidMinter } from '@queen-ts/base';
+import { ENGINE_LIMITS_DEFAULT } from '@queen-ts/engine';
+import { ackCommand, popCommand, pushCommand } from '@queen-ts/engine/testing';
+import type { AckItem, PopFields, PushItem } from '@queen-ts/engine/testing';
+import type { Outcome, OutcomeOf } from '@queen-ts/protocol';
+import type { Entry, NodeId } from '@queen-ts/raft';
+import { MemoryHardStateStore, MemoryLogStore } from '@queen-ts/raft/testing';
+import type { Broker } from '../broker.ts';
+import { BROKER_LIMITS_DEFAULT } from '../limits.ts';
+import type { BrokerLimits } from '../limits.ts';
+import { startBroker } from '../start-broker.ts';
+import { ManualTime } from './manual-scheduler.ts';
+
+/** A log whose syncs wait until the test lets them happen. */
+export class GatedLog extends MemoryLogStore {
+  /** Appends that wait for {@link openGate}; undefined while the gate is open. */
+  #waiting: (() => void)[] | undefined;
+  readonly appends: (readonly Entry[])[] = [];
+
+  closeGate(): void {
+    this.#waiting = [];
+  }
+
+  openGate(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const go of waiting) go();
+  }
+
+  override async append(entries: readonly Entry[]): Promise<void> {
+    this.appends.push(entries);
+    this.begin(entries);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.#waiting === undefined) resolve();
+    else this.#waiting.push(resolve);
+    await promise;
+    this.sync();
+  }
+}
+
+/** How a test node differs from a usual one. */
+export interface TestNodeOptions {
+  readonly log?: GatedLog;
+  readonly hardState?: MemoryHardStateStore;
+  readonly time?: ManualTime;
+  readonly limits?: Partial<BrokerLimits>;
+}
+
+/** A started broker with everything around it in reach. */
+export class TestNode {
+  readonly broker: Broker;
+  readonly log: GatedLog;
+  readonly hardState: MemoryHardStateStore;
+  readonly time: ManualTime;
+  readonly failures: Error[];
+  readonly #ids: UuidMinter;
+
+  private constructor(parts: {
+    readonly broker: Broker;
+    readonly log: GatedLog;
+    readonly hardState: MemoryHardStateStore;
+    readonly time: ManualTime;
+    readonly failures: Error[];
+  }) {
+    this.broker = parts.broker;
+    this.log = parts.log;
+    this.hardState = parts.hardState;
+    this.time = parts.time;
+    this.failures = parts.failures;
+    this.#ids = new UuidMinter(parts.time, new SeededRng(11));
+  }
+
+  static async start(options: TestNodeOptions = {}): Promise<TestNode> {
+    const log = options.log ?? new GatedLog();
+    const hardState = options.hardState ?? new MemoryHardStateStore(7);
+    const time = options.time ?? new ManualTime();
+    const failures: Error[] = [];
+    const starting = startBroker({
+      nodeId: 1 as NodeId,
+      incarnation: hardState.incarnation,
+      hardState,
+      openLog: (onEntry) => {
+        const { firstIndex, lastIndex } = log;
+        const range = { from: firstIndex, toExclusive: lastIndex + 1, maxBytes: Infinity };
+        if (lastIndex >= firstIndex) log.entries(range).forEach(onEntry);
+        return Promise.resolve(log);
+      },
+      clock: time,
+      rng: new SeededRng(5),
+      scheduler: time,
+      engineLimits: ENGINE_LIMITS_DEFAULT,
+      limits: { ...BROKER_LIMITS_DEFAULT, ...options.limits },
+      electionMs: 1000,
+      heartbeatMs: 100,
+      genesis: { clusterId: [1, 2, 3, 4], hashKey: Uint32Array.of(5, 6, 7, 8) },
+      onFailure: (error) => failures.push(error),
+    });
+    await time.settle();
+    return new TestNode({ broker: await starting, log, hardState, time, failures });
+  }
+
+  /** Starts another node on what a crash of this one would leave. */
+  async restart(): Promise<TestNode> {
+    const log = new GatedLog();
+    const survivor = this.log.crash();
+    const { firstIndex, lastIndex } = survivor;
+    const range = { from: firstIndex, toExclusive: lastIndex + 1, maxBytes: Infinity };
+    if (lastIndex >= firstIndex) log.begin(survivor.entries(range));
+    log.sync();
+    return TestNode.start({ log, hardState: this.hardState.crash() });
+  }
+
+  push(items: readonly PushItem[], waitUs = 30_000_000): Promise<Outcome> {
+    const idBase = this.#ids.mint(Math.max(1, items.length));
+    const command = pushCommand(items, { idBase, hashKey: this.broker.hashKey });
+    return this.broker.submit(command, { deadlineUs: this.time.monotonicUs() + waitUs });
+  }
+
+  pop(
+    fields: PopFields,
+    options: { readonly waitUs?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<Outcome> {
+    const { waitUs } = options;
+    return this.broker.pop(popCommand(fields, this.#ids.mint(1)), {
+      deadlineUs: this.time.monotonicUs() + (waitUs ?? 30_000_000),
+      wait: waitUs !== undefined,
+      signal: options.signal ?? new AbortController().signal,
+    });
+  }
+
+  ack(items: readonly AckItem[]): Promise<Outcome> {
+    const command = ackCommand(items, { hashKey: this.broker.hashKey });
+    return this.broker.submit(command, { deadlineUs: this.time.monotonicUs() + 30_000_000 });
+  }
+
+  /** Lets everything due happen, then awaits a pending answer. */
+  async finish(answer: Promise<Outcome>): Promise<Outcome> {
+    await this.time.settle();
+    return answer;
+  }
+}
+
+/** Narrows an outcome. */
+export function expectKind<K extends Outcome['kind']>(outcome: Outcome, kind: K): OutcomeOf<K> {
+  if (outcome.kind !== kind) throw new Error(`a ${kind} was expected, not ${outcome.kind}`);
+  return outcome as OutcomeOf<K>;
+}
