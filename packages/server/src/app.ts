@@ -5,13 +5,21 @@ import type { Hono } from 'hono';
 import type { Registry } from 'prom-client';
 import type { Edge } from './edge.ts';
 import type { EdgeEnv } from './http/exchange.ts';
+import { ackRoutes } from './routes/ack.ts';
 import { healthRoutes } from './routes/health.ts';
 import { metricsRoutes } from './routes/metrics.ts';
+import { popRoutes } from './routes/pop.ts';
 import { pushRoutes } from './routes/push.ts';
 import { routedApp } from './routed-app.ts';
 
 /** Builds the app. `registry` is what `/metrics/prometheus` shows. */
 export function createApp(edge: Edge, registry: Registry): Hono<EdgeEnv> {
-  const routes = [...pushRoutes(edge), ...healthRoutes(edge), ...metricsRoutes(edge, registry)];
+  const routes = [
+    ...pushRoutes(edge),
+    ...popRoutes(edge),
+    ...ackRoutes(edge),
+    ...healthRoutes(edge),
+    ...metricsRoutes(edge, registry),
+  ];
   return routedApp(routes, edge);
 }

@@ -5,6 +5,9 @@
 export const JSON_TYPE = 'application/json';
 
 const JSON_HEADERS: Readonly<Record<string, string>> = { 'Content-Type': JSON_TYPE };
+const TEXT_HEADERS: Readonly<Record<string, string>> = {
+  'Content-Type': 'text/plain; charset=utf-8',
+};
 const encoder = new TextEncoder();
 
 /** Answers with bytes that already are JSON. The bytes must not change afterwards. */
@@ -20,6 +23,11 @@ export function json(
 ): Response {
   const body = encoder.encode(JSON.stringify(value));
   return new Response(body, { status, headers: { ...JSON_HEADERS, ...headers } });
+}
+
+/** Answers with plain text. */
+export function text(message: string, status: number): Response {
+  return new Response(message, { status, headers: TEXT_HEADERS });
 }
 
 /** Answers with a status and headers only. */

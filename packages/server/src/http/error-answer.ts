@@ -1,9 +1,10 @@
 // The one place where errors become answers: stable codes by the table of `protocol`, everything
 // else a 500 that is logged with its stack, once. A client's own mistake is a debug line at most.
 
-import { InvariantError } from '@queen-ts/base';
+import { CodecError, InvariantError } from '@queen-ts/base';
 import { BrokerError, ERRORS } from '@queen-ts/protocol';
 import type { ErrorCode, Refused } from '@queen-ts/protocol';
+import { StorageError } from '@queen-ts/storage';
 import type { Logger } from 'pino';
 import type { EdgeCounters } from '../metrics/edge-counters.ts';
 import { json } from './answers.ts';
@@ -42,7 +43,7 @@ export function createErrorHandler(
       options.log.debug({ path: exchange.req.path }, 'client gone');
       return codeAnswer('bad_body', 'the request was not complete');
     }
-    if (error instanceof InvariantError) options.crash(error);
+    if (isFinal(error)) options.crash(error);
     else options.log.error({ err: error, path: exchange.req.path }, 'request failed');
     return codeAnswer('internal', 'internal error');
   };
@@ -56,6 +57,13 @@ export function codeAnswer(
 ): Response {
   const { status } = ERRORS[code];
   return json({ error: text, code }, status, { ...retryHeaders(status), ...headers });
+}
+
+/** True when the node must not go on: a broken invariant, or stored data that cannot be read. */
+function isFinal(error: Error): boolean {
+  if (error instanceof StorageError) return error.code !== 'STORE_CLOSED';
+  // Clients' bytes never go through the codecs of stored data.
+  return error instanceof InvariantError || error instanceof CodecError;
 }
 
 /** Answers with a refusal that a parser or the planner returned. */
