@@ -1,6 +1,12 @@
 // The public door of @queen-ts/protocol.
 
 export { EMPTY_ACK_ANSWER, renderAck } from './answers/ack.ts';
+export { renderConfigure, showQueueOptions } from './answers/configure.ts';
+export type { ShownQueueOptions } from './answers/configure.ts';
+export { renderDeleteQueue } from './answers/delete-queue.ts';
+export { renderError } from './answers/error.ts';
+export type { ErrorAnswer } from './answers/error.ts';
+export { renderExtend } from './answers/lease.ts';
 export { renderPop, renderPopRefusal } from './answers/pop.ts';
 export { EMPTY_PUSH_ANSWER, renderPush } from './answers/push.ts';
 export {
@@ -71,6 +77,8 @@ export {
   DEFAULT_PARTITION,
   DEFAULT_TENANT,
   ENTRY_BYTES_MAX_DEFAULT,
+  EXTEND_SECONDS_DEFAULT,
+  EXTEND_SECONDS_MAX,
   JSON_DEPTH_MAX,
   NAME_BUDGET_BYTES,
   POP_BATCH_DEFAULT,
@@ -109,6 +117,9 @@ export type { QueueOptionName, QueueOptions, QueueOptionsPatch } from './queue-o
 export { AckItems } from './requests/ack-items.ts';
 export { parseAck } from './requests/ack.ts';
 export type { AckContext, AckEcho, AckRequest, NothingToAck } from './requests/ack.ts';
+export { parseConfigure } from './requests/configure.ts';
+export type { ConfigureContext } from './requests/configure.ts';
+export { parseExtend } from './requests/lease.ts';
 export { parsePop } from './requests/pop.ts';
 export type { BadQuery, PopContext, PopPath, PopRefused, PopRequest } from './requests/pop.ts';
 export { QueryError, QueryReader } from './requests/query.ts';

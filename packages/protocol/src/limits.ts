@@ -39,5 +39,11 @@ export const POP_BATCH_DEFAULT = 200;
 /** Most partitions that a conflating pop asks for by itself (reference §2.1). */
 export const CONFLATED_PARTITIONS_MAX = 64;
 
+/** Seconds of a lease extension that does not say. */
+export const EXTEND_SECONDS_DEFAULT = 60;
+
+/** Longest lease extension in seconds. */
+export const EXTEND_SECONDS_MAX = 2 ** 31 - 1;
+
 /** Longest `timeout` of a pop in milliseconds (decisions D1). */
 export const POP_TIMEOUT_MS_MAX = 600_000;
