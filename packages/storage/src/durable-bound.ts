@@ -25,7 +25,7 @@ import { createSlotFile, SlotFile, type SlotHandle } from './slot-file.ts';
 export const BOUND_FILE = 'durable';
 
 /** Longest time between an append's sync and the start of the bound's write, in milliseconds. */
-export const BOUND_INTERVAL_MS = 50;
+const BOUND_INTERVAL_MS = 50;
 
 /** Most entries the bound trails the log by before a write is started without waiting. */
 export const BOUND_LAG_ENTRIES_MAX = 4096;

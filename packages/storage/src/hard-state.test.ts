@@ -83,6 +83,16 @@ describe('HardStateFile', () => {
     });
   });
 
+  it('lets a save in flight end before it closes', async () => {
+    await withTemporaryDirectory(async (root) => {
+      const { store } = await openWrapped(root, (handle) => handle);
+      const saving = store.save(VOTE);
+      await store.close();
+      await saving;
+      expect(store.current).toEqual(VOTE);
+    });
+  });
+
   it('refuses to take back a term, a vote or a commit index', async () => {
     await withTemporaryDirectory(async (root) => {
       const { store } = await openWrapped(root, (handle) => handle);

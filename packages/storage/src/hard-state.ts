@@ -41,7 +41,7 @@ export class HardStateFile implements HardStateStore {
   readonly #options: HardStateFileOptions;
   readonly #slots: SlotFile;
   #current: HardState;
-  #isSaving = false;
+  #saving: Promise<void> | undefined;
   #isClosed = false;
 
   private constructor(options: HardStateFileOptions, slots: SlotFile, current: HardState) {
@@ -81,24 +81,27 @@ export class HardStateFile implements HardStateStore {
   async save(state: HardState): Promise<void> {
     this.#options.latch.check();
     if (this.#isClosed) throw closedError(this.#options.path);
-    assert(!this.#isSaving, 'overlapping saves of the hard state');
+    assert(this.#saving === undefined, 'overlapping saves of the hard state');
     assertSuccessor(this.#current, state);
-    this.#isSaving = true;
+    this.#saving = this.#slots.write(encode(state));
     try {
-      await this.#slots.write(encode(state));
+      await this.#saving;
     } catch (error) {
       throw this.#options.latch.trip(`writing ${this.#options.path}`, error);
     } finally {
-      this.#isSaving = false;
+      this.#saving = undefined;
     }
+    // A failure elsewhere in the directory meanwhile forbids the answer, too.
+    this.#options.latch.check();
     this.#current = { ...state };
   }
 
-  /** Closes the file. Idempotent. */
+  /** Closes the file when a save in flight has ended. Idempotent. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
-    assert(!this.#isSaving, 'the vote file is closed during a save');
     this.#isClosed = true;
+    // Who called save hears of its failure; here it only must have ended.
+    await this.#saving?.catch(() => undefined);
     await this.#slots.close();
   }
 }

@@ -16,7 +16,7 @@ import { writeFileAtomically } from './files.ts';
 export const IDENTITY_FILE = 'identity.json';
 
 /** Version of the directory layout and of everything in it. */
-export const DIRECTORY_FORMAT_VERSION = 1;
+const DIRECTORY_FORMAT_VERSION = 1;
 
 const FORMAT_NAME = 'queen-ts data directory';
 

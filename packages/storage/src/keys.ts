@@ -10,13 +10,13 @@ import { assert } from '@queen-ts/base';
 import { readU64, viewOf, writeU64 } from './big-endian.ts';
 
 /** Length of every key. */
-export const LOG_KEY_BYTES = 10;
+const LOG_KEY_BYTES = 10;
 
 /** Size of every payload slice but the last of a record, in bytes. */
 export const PAYLOAD_CHUNK_BYTES = 65_536;
 
 /** Most payload slices one record can have: chunk numbers are 16 bits and 0 is the header. */
-export const PAYLOAD_CHUNK_COUNT_MAX = 0xffff;
+const PAYLOAD_CHUNK_COUNT_MAX = 0xffff;
 
 /** Index of the record that says which node's log this is. */
 export const ORIGIN_INDEX = 0;

@@ -22,7 +22,7 @@ import { logKey, ORIGIN_INDEX } from './keys.ts';
 export const LOG_DIRECTORY = 'log';
 
 /** Version of the log format as a whole. */
-export const LOG_FORMAT_VERSION = 1;
+const LOG_FORMAT_VERSION = 1;
 
 /**
  * LevelDB's write buffer, in bytes: one write-ahead file and one level-0 table of this size. Two can

@@ -15,7 +15,7 @@ import {
 } from './record.ts';
 
 /** Bound on the kept headers, in bytes: 4 per payload chunk and a fixed cost each. */
-export const HEADER_CACHE_BYTES_MAX = 2_097_152;
+const HEADER_CACHE_BYTES_MAX = 2_097_152;
 
 const HEADER_OVERHEAD_BYTES = 256;
 

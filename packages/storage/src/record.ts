@@ -27,7 +27,7 @@ import { readU64, viewOf, writeU64 } from './big-endian.ts';
 import { PAYLOAD_CHUNK_BYTES, payloadChunkCount } from './keys.ts';
 
 /** Version written into every record. */
-export const RECORD_FORMAT_VERSION = 1;
+const RECORD_FORMAT_VERSION = 1;
 
 /** Most bytes of head and payload of one entry together. */
 export const ENTRY_BYTES_MAX = 134_217_728;

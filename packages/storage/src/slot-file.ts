@@ -28,7 +28,7 @@ import { corruption, hasSystemCode, StorageError } from './errors.ts';
 import type { NodeIdentity } from './identity.ts';
 
 /** Version of the slot layout. */
-export const SLOT_FORMAT_VERSION = 1;
+const SLOT_FORMAT_VERSION = 1;
 
 /** Size of one copy: a disk page, so that one torn page touches one copy. */
 export const SLOT_COPY_BYTES = 4096;
