@@ -220,8 +220,8 @@ describe('where a new cursor starts', () => {
   test('with an instant out of any range: like the nearest one', () => {
     const driver = new EngineDriver();
     driver.push({ queue: 'q', data: 0 });
-    const ancient = { mode: 'from', fromUs: -62_167_219_200_000_000 } as const;
-    const remote = { mode: 'from', fromUs: 253_402_300_799_999_999 } as const;
+    const ancient = { mode: 'from', fromUs: Number.MIN_SAFE_INTEGER } as const;
+    const remote = { mode: 'from', fromUs: Number.MAX_SAFE_INTEGER } as const;
     expect(data(driver.pop({ queue: 'q', group: 'g', subscription: ancient }))).toEqual([0]);
     expect(driver.pop({ queue: 'q', group: 'h', subscription: remote }).messages).toEqual([]);
   });

@@ -104,13 +104,12 @@ export function pushCommand(
   for (const [key, positions] of groups) {
     const [queue, partition] = JSON.parse(key) as [string, string];
     const name = encodeUtf8(partition);
-    const row = [
-      queues.indexOf(queue),
-      text.add(name),
-      name.length,
-      order.length,
-      positions.length,
-    ];
+    const row: number[] = [];
+    row[PUSH_GROUP.QUEUE] = queues.indexOf(queue);
+    row[PUSH_GROUP.NAME_START] = text.add(name);
+    row[PUSH_GROUP.NAME_LENGTH] = name.length;
+    row[PUSH_GROUP.ORDER_START] = order.length;
+    row[PUSH_GROUP.ORDER_COUNT] = positions.length;
     groupColumns.push(...row);
     order.push(...positions);
   }

@@ -2,9 +2,10 @@
 // Every call is a cycle of its own unless it runs inside `cycle`. After every entry the replica applies
 // what the leader planned, and both must have the same digest and the same rows.
 
-import { assert, decodeUtf8, formatUuid } from '@queen-ts/base';
+import { assert, decodeUtf8, formatUuid, readIdWords } from '@queen-ts/base';
 import { ACK_ERROR, BLOCK_FRAME, BlockReader, MINTED_TXN, PUSH_STATUS } from '@queen-ts/protocol';
 import type {
+  BlockSpan,
   Command,
   ConfigureOutcome,
   EmptyReason,
@@ -34,17 +35,21 @@ export interface PushedItem {
   readonly error: string | undefined;
 }
 
-/** One delivered message. */
-export interface PoppedMessage {
-  readonly queue: string;
-  readonly partition: string;
-  readonly partitionNumber: number;
+/** One message as it is stored. */
+export interface StoredMessage {
   readonly offset: number;
   /** Transaction id: the client's or the message id. */
   readonly id: string;
   readonly messageId: string;
   readonly data: unknown;
   readonly createdUs: number;
+}
+
+/** One delivered message. */
+export interface PoppedMessage extends StoredMessage {
+  readonly queue: string;
+  readonly partition: string;
+  readonly partitionNumber: number;
   readonly attempt: number;
   readonly lease: Id128;
 }
@@ -67,6 +72,18 @@ export interface AckedItem {
   readonly released: boolean;
   readonly dlq: boolean;
   readonly noop: boolean;
+}
+
+/** One dead letter. */
+export interface DeadLetterRow {
+  readonly partition: string;
+  readonly group: string;
+  readonly offset: number;
+  readonly id: string;
+  readonly messageId: string;
+  readonly data: unknown;
+  readonly error: string;
+  readonly retryCount: number;
 }
 
 /** What became claimable. */
@@ -171,7 +188,7 @@ export class EngineDriver {
     return list.map((_, i) => ({
       status: STATUS_NAMES[outcome.statuses[i] as 0 | 1 | 2],
       offset: outcome.offsets[i]!,
-      messageId: formatUuid([...outcome.messageIds.slice(i * 4, i * 4 + 4)] as unknown as Id128),
+      messageId: formatUuid(readIdWords(outcome.messageIds, i * 4)),
       error: outcome.errors?.get(i)?.code,
     }));
   }
@@ -252,6 +269,35 @@ export class EngineDriver {
     return signals;
   }
 
+  /** All dead letters, oldest first. */
+  deadLetters(): DeadLetterRow[] {
+    const { deadLetters, groups, partitions, payload } = this.engine.state;
+    const rows: DeadLetterRow[] = [];
+    deadLetters.numbers.forEach((_, row) => {
+      const blockStart = deadLetters.recordStart.get(row);
+      const blockSize = deadLetters.blockSize.get(row);
+      const entryIndex = deadLetters.entryIndex.get(row);
+      const partitionRow = deadLetters.partitionRow.get(row);
+      const [message] = this.#readSpan({ entryIndex, blockStart, blockSize, first: 0, count: 1 });
+      const error = payload.payload({
+        index: entryIndex,
+        from: blockStart + blockSize,
+        toExclusive: blockStart + deadLetters.recordSize.get(row),
+      });
+      rows.push({
+        partition: partitions.names.nameText(partitionRow),
+        group: groups.get(deadLetters.group.get(row))?.name ?? '',
+        offset: deadLetters.offset.get(row),
+        id: message!.id,
+        messageId: message!.messageId,
+        data: message!.data,
+        error: decodeUtf8(error, 0, error.length) ?? '',
+        retryCount: deadLetters.retryCount.get(row),
+      });
+    });
+    return rows;
+  }
+
   #commit(entry: { readonly index: number } & EntryParts): void {
     this.#index = entry.index;
     this.payloads.add(entry.index, entry.payload);
@@ -271,29 +317,35 @@ export class EngineDriver {
   }
 
   #messagesOf(claim: OutcomeOf<'pop'>['claims'][number], lease: Id128): PoppedMessage[] {
-    return claim.spans.flatMap((span) => {
-      const block = new BlockReader(this.engine.state.payload, span);
-      const { bytes, spans } = block.frames(span.first, span.count);
-      return Array.from({ length: span.count }, (_, i) => {
-        const at = i * BLOCK_FRAME.WIDTH;
-        const text = (start: number, length: number): string =>
-          decodeUtf8(bytes, spans[at + start]!, spans[at + start]! + length) ?? '';
-        const messageId = formatUuid(block.messageId(span.first + i));
-        const idLength = spans[at + BLOCK_FRAME.TXN_LENGTH]!;
-        const payload = text(BLOCK_FRAME.PAYLOAD_START, spans[at + BLOCK_FRAME.PAYLOAD_LENGTH]!);
-        return {
-          queue: claim.queue,
-          partition: claim.partition,
-          partitionNumber: claim.partitionNumber,
-          offset: span.baseOffset + span.first + i,
-          id: idLength === MINTED_TXN ? messageId : text(BLOCK_FRAME.TXN_START, idLength),
-          messageId,
-          data: JSON.parse(payload) as unknown,
-          createdUs: block.createdUs,
-          attempt: claim.deliveryAttempt,
-          lease,
-        };
-      });
+    return claim.spans.flatMap((span) =>
+      this.#readSpan(span).map((message) => ({
+        ...message,
+        queue: claim.queue,
+        partition: claim.partition,
+        partitionNumber: claim.partitionNumber,
+        attempt: claim.deliveryAttempt,
+        lease,
+      })),
+    );
+  }
+
+  #readSpan(span: Omit<BlockSpan, 'baseOffset'>): StoredMessage[] {
+    const block = new BlockReader(this.engine.state.payload, span);
+    const { bytes, spans } = block.frames(span.first, span.count);
+    return Array.from({ length: span.count }, (_, i) => {
+      const at = i * BLOCK_FRAME.WIDTH;
+      const text = (start: number, length: number): string =>
+        decodeUtf8(bytes, spans[at + start]!, spans[at + start]! + length) ?? '';
+      const messageId = formatUuid(block.messageId(span.first + i));
+      const idLength = spans[at + BLOCK_FRAME.TXN_LENGTH]!;
+      const payload = text(BLOCK_FRAME.PAYLOAD_START, spans[at + BLOCK_FRAME.PAYLOAD_LENGTH]!);
+      return {
+        offset: block.baseOffset + span.first + i,
+        id: idLength === MINTED_TXN ? messageId : text(BLOCK_FRAME.TXN_START, idLength),
+        messageId,
+        data: JSON.parse(payload) as unknown,
+        createdUs: block.createdUs,
+      };
     });
   }
 }
