@@ -43,8 +43,6 @@ export class Core {
   election: Election | undefined;
   /** Set in role leader. */
   leadership: Leadership | undefined;
-  /** Highest index at which the leader of this term was seen to agree with this log. */
-  verifiedIndex = 0;
   /** Ticks since a leader was heard, or since the election began. */
   electionElapsed = 0;
   /** `electionElapsed` at which the next election starts. */
@@ -167,7 +165,6 @@ export class Core {
     if (term > this.term) {
       this.term = term;
       this.votedFor = 0;
-      this.verifiedIndex = 0;
     }
     this.#enter('follower');
     this.leaderId = leaderId;
@@ -185,7 +182,6 @@ export class Core {
     assert(this.role !== 'leader', 'a leader does not campaign');
     this.term += 1;
     this.votedFor = this.id;
-    this.verifiedIndex = 0;
     this.#enter('candidate');
     this.election = election;
   }

@@ -111,9 +111,9 @@ function detailsOf(message: Message): string {
         : `match=${index}`;
     }
     case 'heartbeat':
-      return `commit=${message.commitIndex} round=${message.readRound}`;
-    case 'heartbeatReply':
       return `round=${message.readRound}`;
+    case 'heartbeatReply':
+      return `round=${message.readRound} commit=${message.commitIndex}`;
     case 'snapshot': {
       const { index, term, membership } = message.snapshot;
       return `${index}/t${term} {${describeMembership(membership)}}`;

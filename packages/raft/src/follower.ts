@@ -70,16 +70,13 @@ export function stepFollowerAppend(core: Core, message: AppendMessage): void {
   const conflictAt = entries.findIndex(({ index, term }) => !log.matches(index, term));
   if (conflictAt >= 0) core.append(entries.slice(conflictAt));
   const lastNewIndex = prevIndex + entries.length;
-  core.verifiedIndex = Math.max(core.verifiedIndex, lastNewIndex);
   core.commitTo(Math.min(message.commitIndex, lastNewIndex));
   acknowledge(core, message, lastNewIndex);
 }
 
 export function stepFollowerHeartbeat(core: Core, message: Heartbeat): void {
-  // Only as far as this leader was seen to agree with our log: it may still believe in a disk that
-  // was lost since.
-  core.commitTo(Math.min(message.commitIndex, core.verifiedIndex));
-  core.send({ kind: 'heartbeatReply', to: message.from, readRound: message.readRound });
+  const { from: to, readRound } = message;
+  core.send({ kind: 'heartbeatReply', to, readRound, commitIndex: core.log.commitIndex });
 }
 
 /**
@@ -92,7 +89,6 @@ export function stepFollowerSnapshot(core: Core, message: SnapshotMessage): void
   if (snapshot.index <= log.commitIndex) return acknowledge(core, message, log.commitIndex);
   if (log.matches(snapshot.index, snapshot.term)) core.commitTo(snapshot.index);
   else core.restore(snapshot);
-  core.verifiedIndex = Math.max(core.verifiedIndex, snapshot.index);
   acknowledge(core, message, snapshot.index);
 }
 

@@ -115,7 +115,7 @@ export function tickLeader(core: Core): void {
   bindIncarnations(core);
   for (const peer of leadership.peers.values()) {
     peer.isCheckDue = true;
-    sendHeartbeat(core, peer);
+    sendHeartbeat(core, peer.id);
   }
   sendTimeoutNow(core);
 }
@@ -130,14 +130,9 @@ export function hearsQuorum(core: Core, voters: readonly NodeId[]): boolean {
   return heard.length >= majorityOf(voters.length);
 }
 
-/** A heartbeat commits nothing that the peer is not known to hold. */
-export function sendHeartbeat(core: Core, peer: Progress): void {
-  core.send({
-    kind: 'heartbeat',
-    to: peer.id,
-    commitIndex: Math.min(peer.matchIndex, core.log.commitIndex),
-    readRound: leadershipOf(core).reads.newest,
-  });
+/** Says that the leader is alive, and which reads wait for the answer. */
+export function sendHeartbeat(core: Core, to: NodeId): void {
+  core.send({ kind: 'heartbeat', to, readRound: leadershipOf(core).reads.newest });
 }
 
 /** Tells the target of a transfer to take over as soon as it holds the whole log (3.10). */

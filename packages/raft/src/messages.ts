@@ -60,8 +60,6 @@ export interface AppendReply extends MessageHeader {
 /** Leader is alive. Never queued behind entries, so that a big append cannot cost the leadership. */
 export interface Heartbeat extends MessageHeader {
   readonly kind: 'heartbeat';
-  /** Known committed, and never beyond what the peer is known to hold. */
-  readonly commitIndex: number;
   /** The newest read-index round; 0 if there was none. */
   readonly readRound: number;
 }
@@ -70,6 +68,8 @@ export interface HeartbeatReply extends MessageHeader {
   readonly kind: 'heartbeatReply';
   /** Echo of the heartbeat's round. */
   readonly readRound: number;
+  /** The sender's commit index: one that is behind gets an append, which alone may move it. */
+  readonly commitIndex: number;
 }
 
 /**

@@ -299,7 +299,8 @@ function followSender(core: Core, message: LeaderMessage): void {
 /** A message of an earlier term: its sender learns the current one, the content is ignored. */
 function stepStale(core: Core, message: CurrentMessage): void {
   if (!isFromLeader(message)) return;
-  core.send({ kind: 'heartbeatReply', to: message.from, readRound: 0 });
+  const { commitIndex } = core.log;
+  core.send({ kind: 'heartbeatReply', to: message.from, readRound: 0, commitIndex });
   if (message.kind === 'snapshot' && core.role === 'follower') stepFollowerSnapshot(core, message);
 }
 

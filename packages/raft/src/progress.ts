@@ -140,9 +140,13 @@ export class Progress {
     this.#isProbeSent = true;
   }
 
-  /** A snapshot was not delivered: start over, once a heartbeat was answered. */
-  snapshotFailed(): void {
+  /**
+   * A snapshot was not delivered. The peer may have got one from elsewhere: once a heartbeat was
+   * answered, an append at the log's `firstIndex` finds out.
+   */
+  snapshotFailed(firstIndex: number): void {
     this.becomeProbe();
+    this.nextIndex = Math.max(this.nextIndex, firstIndex);
     this.#isProbeSent = true;
   }
 

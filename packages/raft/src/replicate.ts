@@ -52,8 +52,9 @@ export function stepLeaderHeartbeatReply(core: Core, message: HeartbeatReply): v
   if (!peer.isCheckDue) return;
   peer.isCheckDue = false;
   peer.allowProbe();
-  // Appends or acks may be lost: an empty append after everything sent finds out.
-  const isBehind = peer.matchIndex < core.log.lastIndex;
+  // Appends, acks or news of commits may be lost: an empty append after everything sent finds out.
+  const { lastIndex, commitIndex } = core.log;
+  const isBehind = peer.matchIndex < lastIndex || message.commitIndex < commitIndex;
   if (peer.state === 'replicate' && isBehind) sendAppend(core, peer, { withEntries: false });
 }
 
@@ -73,7 +74,7 @@ export function reportPeerSnapshot(
   if (report.outcome === 'finished' && report.index <= core.log.commitIndex) {
     peer.snapshotFinished(report.index);
   } else {
-    peer.snapshotFailed();
+    peer.snapshotFailed(core.log.firstIndex);
   }
 }
 
@@ -107,7 +108,7 @@ function flushReads(core: Core): void {
   if (!reads.start(core.log.commitIndex)) return;
   const voters = votersOf(core.memberships.latest);
   for (const peer of peers.values()) {
-    if (voters.includes(peer.id)) sendHeartbeat(core, peer);
+    if (voters.includes(peer.id)) sendHeartbeat(core, peer.id);
   }
   releaseReads(core);
 }

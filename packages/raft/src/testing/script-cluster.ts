@@ -33,6 +33,7 @@ export class ScriptCluster {
   readonly #cuts = new Set<string>();
   readonly #heldDisks = new Set<number>();
   #network: Message[] = [];
+  readonly #saved: Message[] = [];
 
   constructor(options: ScriptClusterOptions) {
     this.#options = options;
@@ -106,7 +107,7 @@ export class ScriptCluster {
   /** Loses what is on a link now. */
   drop({ from, to }: Link, kind?: string): void {
     this.#network = this.#network.filter((message) => {
-      const isOnLink = message.from === from && message.to === to;
+      const isOnLink = from === 0 || (message.from === from && message.to === to);
       const isLost = isOnLink && (kind === undefined || message.kind === kind);
       if (isLost) this.say(`lost ${describeMessage(message)}`);
       return !isLost;
@@ -116,6 +117,17 @@ export class ScriptCluster {
   /** Puts a second copy of what is on a link at the end of the network. */
   duplicate({ from, to }: Link): void {
     this.#network.push(...this.#network.filter((m) => m.from === from && m.to === to));
+  }
+
+  /** Keeps a copy of what is on a link, for `resend`. */
+  save({ from, to }: Link): void {
+    this.#saved.push(...this.#network.filter((m) => m.from === from && m.to === to));
+  }
+
+  /** Puts what was saved on the network: messages that were delayed for long. */
+  resend(): void {
+    for (const message of this.#saved) this.say(`late ${describeMessage(message)}`);
+    this.#network.push(...this.#saved.splice(0));
   }
 
   /** Turns the order of everything on the network around. */
@@ -136,6 +148,12 @@ export class ScriptCluster {
       if (busy.length === 0 && movedCount === 0) return;
     }
     this.say('does not settle');
+  }
+
+  /** Runs every node once and delivers what is on the network. */
+  round(): void {
+    for (const id of this.ids) this.run(id);
+    this.deliver({ from: 0, to: 0 });
   }
 
   /** Settles and keeps of the trace only the changes of role that end or begin a leadership. */
@@ -185,11 +203,13 @@ export class ScriptCluster {
   }
 
   printStatus(id: number): void {
+    if (!this.isUp(id)) return this.say(`${id} down`);
     for (const line of describeStatus(this.node(id).node.status)) this.say(line);
   }
 
   /** Prints what the disk of a node holds. */
   printLog(id: number): void {
+    if (!this.isUp(id)) return this.say(`${id} down`);
     const { log, state } = this.node(id);
     const { firstIndex, lastIndex } = log;
     const range = { from: firstIndex, toExclusive: lastIndex + 1, maxBytes: 1 << 20 };

@@ -28,6 +28,7 @@ const COMMANDS = [
   'cluster',
   'spawn',
   'campaign',
+  'elect',
   'tick',
   'ticks',
   'propose',
@@ -35,10 +36,13 @@ const COMMANDS = [
   'transfer',
   'change',
   'run',
+  'round',
   'settle',
   'deliver',
   'drop',
   'duplicate',
+  'save',
+  'resend',
   'reverse',
   'pending',
   'cut',
@@ -90,8 +94,12 @@ function runCommand(
       return cluster.spawn(idOf(first));
     case 'campaign':
       return cluster.node(idOf(first)).node.campaign();
+    case 'elect':
+      return elect(cluster, idOf(first));
     case 'tick':
-      return repeat(Number(second || '1'), () => cluster.node(idOf(first)).node.tick());
+      return idsOf(first).forEach((id) => {
+        repeat(Number(second || '1'), () => cluster.node(id).node.tick());
+      });
     case 'ticks':
       return tickAll(cluster, Number(first), idsOf(second));
     case 'propose':
@@ -103,16 +111,23 @@ function runCommand(
     case 'change':
       return sayResult(cluster, cluster.node(idOf(first)).node.proposeMembership(changeOf(args)));
     case 'run':
-      for (const id of idsOf(first)) cluster.run(id);
-      return;
+      return (first === '' ? cluster.ids : idsOf(first)).forEach((id) => void cluster.run(id));
+    case 'round':
+      return cluster.round();
     case 'settle':
       return first === 'quietly' ? cluster.settleQuietly() : cluster.settle();
     case 'deliver':
       return linksOf(first).forEach((link) => void cluster.deliver(link, args[1]));
     case 'drop':
-      return linksOf(first).forEach((link) => cluster.drop(link, args[1]));
+      return first === ''
+        ? cluster.drop({ from: 0, to: 0 })
+        : linksOf(first).forEach((link) => cluster.drop(link, args[1]));
     case 'duplicate':
       return linksOf(first).forEach((link) => cluster.duplicate(link));
+    case 'save':
+      return linksOf(first).forEach((link) => cluster.save(link));
+    case 'resend':
+      return cluster.resend();
     case 'reverse':
       return cluster.reverse();
     case 'pending':
@@ -170,6 +185,16 @@ function clusterOf([voterCount = '1', ...settings]: string[]): ScriptCluster {
       maxUncommittedBytes: Number(valueOf('uncommitted') ?? '4000'),
     },
   });
+}
+
+/** Lets a node campaign and everything settle, and prints nothing but the outcome. */
+function elect(cluster: ScriptCluster, id: NodeId): void {
+  const from = cluster.trace.length;
+  cluster.node(id).node.campaign();
+  cluster.settle();
+  cluster.trace.length = from;
+  const { role, term, commitIndex } = cluster.node(id).node.status;
+  cluster.say(`${id} ${role} t${term} commit=${commitIndex}`);
 }
 
 /** `propose 1 name [payload size]`. */
