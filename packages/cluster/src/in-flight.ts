@@ -11,8 +11,6 @@ export interface InFlightEntry {
   readonly index: number;
   readonly term: number;
   readonly payload: Uint8Array;
-  /** When it was planned, monotonic microseconds. */
-  readonly plannedAtUs: number;
   readonly settlements: Settlement[];
 }
 

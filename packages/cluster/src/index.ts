@@ -1,8 +1,8 @@
 // The public door of @queen-ts/cluster.
 
 export { BROKER_LIMITS_DEFAULT } from './limits.ts';
-export { startBroker } from './start-broker.ts';
+export { openBroker, startBroker } from './start-broker.ts';
 export type { Broker, BrokerStatus, PopOptions, RequestOptions, WriteCommand } from './broker.ts';
 export type { BrokerLimits } from './limits.ts';
 export type { Scheduler } from './scheduler.ts';
-export type { BrokerOptions } from './start-broker.ts';
+export type { BrokerOptions, ClusterOptions, NodeBroker } from './start-broker.ts';

@@ -4,11 +4,12 @@
 
 import { assert } from '@queen-ts/base';
 import type { Clock } from '@queen-ts/base';
-import type { ClusterIdentity, Engine, QueueFilter, QueueList } from '@queen-ts/engine';
+import type { ClusterIdentity, QueueFilter, QueueList } from '@queen-ts/engine';
 import type { Id128, Outcome, PayloadReader, PopCommand } from '@queen-ts/protocol';
-import type { Entry, RaftNode, SoftState } from '@queen-ts/raft';
+import type { Entry, Message, RaftNode, SoftState } from '@queen-ts/raft';
 import type { Broker, BrokerStatus, PopOptions, RequestOptions, WriteCommand } from './broker.ts';
 import { CommandQueue } from './command-queue.ts';
+import { Deadlines } from './deadlines.ts';
 import type { InFlight } from './in-flight.ts';
 import { LeaderClock } from './leader-clock.ts';
 import type { BrokerLimits } from './limits.ts';
@@ -17,21 +18,25 @@ import { Planner } from './planner.ts';
 import type { Settlement } from './planner.ts';
 import { RaftDriver } from './raft-driver.ts';
 import type { RaftDriverParts } from './raft-driver.ts';
+import { ReadBarrier } from './read-barrier.ts';
 import {
   clientLeft,
   inDoubt,
   nodeFailed,
   nodeStopping,
-  notPlanned,
   queueFull,
+  rebuilding,
 } from './refusals.ts';
-import { hasClaims, PopRequest, Request } from './request.ts';
+import { Replica } from './replica.ts';
+import type { EngineState } from './replica.ts';
+import { claimOf, PopRequest, Request } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** Parts of a broker. */
 export interface LocalBrokerParts extends RaftDriverParts {
-  readonly engine: Engine;
-  /** The reader that the engine was built with: it must see planned entries. */
+  /** An engine as of the oldest state that the log can continue. */
+  readonly createEngine: () => EngineState;
+  /** The reader that engines are built with: it must see planned entries. */
   readonly inFlight: InFlight;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
@@ -48,16 +53,17 @@ export interface LocalBrokerParts extends RaftDriverParts {
 export class LocalBroker implements Broker {
   readonly #parts: LocalBrokerParts;
   readonly #raft: RaftNode;
-  readonly #engine: Engine;
+  readonly #replica: Replica;
   readonly #inFlight: InFlight;
   readonly #queue: CommandQueue;
   readonly #lot = new ParkingLot();
   readonly #planner: Planner;
   readonly #driver: RaftDriver;
+  readonly #barrier: ReadBarrier;
+  readonly #deadlines: Deadlines;
   #soft: SoftState;
-  /** Set while this node leads and has applied everything before its term: it may plan. */
+  /** Set while this node leads and contains its whole log: it may plan. */
   #leaderClock: LeaderClock | undefined;
-  #appliedIndex: number;
   #failure: Error | undefined;
   #isStopping = false;
   #isPumpDeferred = false;
@@ -65,37 +71,45 @@ export class LocalBroker implements Broker {
   #entriesTotal = 0;
   #entryBytesTotal = 0;
   #cancelTick: () => void = () => {};
-  #cancelTimer: () => void = () => {};
-  readonly #idle: (() => void)[] = [];
+  readonly #watchers: (() => void)[] = [];
 
-  /** @param appliedIndex the index up to which `engine` has applied the log already. */
-  constructor(parts: LocalBrokerParts, appliedIndex: number) {
+  /** @param initial the state that opening the log arrived at. */
+  constructor(parts: LocalBrokerParts, initial: EngineState) {
+    const { raft, limits, inFlight, clock, scheduler, log, createEngine } = parts;
     this.#parts = parts;
-    this.#raft = parts.raft;
-    this.#engine = parts.engine;
-    this.#inFlight = parts.inFlight;
-    this.#appliedIndex = appliedIndex;
-    const { term, leaderId, role, isIdentityRefused } = parts.raft.status;
+    this.#raft = raft;
+    this.#inFlight = inFlight;
+    const { term, leaderId, role, isIdentityRefused } = raft.status;
     this.#soft = { role, leaderId, term, isIdentityRefused };
-    const { limits, engine } = parts;
-    this.#queue = new CommandQueue({
+    const onFailure = (error: unknown): void => this.#fail(error);
+    const onRebuilt = (): void => this.#pump();
+    this.#replica = new Replica({ createEngine, log, scheduler, onRebuilt, onFailure }, initial);
+    const lot = this.#lot;
+    const queue = new CommandQueue({
       commands: limits.queuedCommandsMax,
       bytes: limits.queuedBytesMax,
     });
-    this.#planner = new Planner({ engine, queue: this.#queue, lot: this.#lot, limits });
+    this.#queue = queue;
+    this.#planner = new Planner({ queue, lot, limits });
+    this.#barrier = new ReadBarrier(raft);
+    const onTimer = (): void => this.#pump();
+    this.#deadlines = new Deadlines({ clock, scheduler, limits, queue, lot, inFlight, onTimer });
     this.#driver = new RaftDriver(parts, {
       committed: (entry) => this.#committed(entry),
+      readConfirmed: (read) => this.#answer(this.#barrier.confirm(read)),
       roleChanged: (state) => this.#roleChanged(state),
       persisted: () => this.#pump(),
-      failed: (error) => this.#fail(error),
+      failed: onFailure,
     });
   }
 
   /** Starts the timers; resolves once this node knows the cluster's identity. */
   async start(): Promise<void> {
+    // An only voter need not wait for an election timeout: there is nobody to ask.
+    const voters = this.#raft.status.membership.members.filter((member) => member.role === 'voter');
+    if (voters.length === 1) this.#raft.campaign();
     this.#tick();
-    this.#pump();
-    while (this.#engine.identity === undefined || this.#inFlight.size > 0) {
+    while (this.#replica.engine.identity === undefined || this.#inFlight.size > 0) {
       if (this.#failure !== undefined) throw this.#failure;
       await this.#nextChange();
     }
@@ -106,9 +120,16 @@ export class LocalBroker implements Broker {
   }
 
   get hashKey(): Uint32Array {
-    const { identity } = this.#engine;
+    const { identity } = this.#replica.engine;
     assert(identity !== undefined, 'the cluster has no identity yet');
     return identity.hashKey;
+  }
+
+  /** Takes a message from another member. */
+  receive(message: Message): void {
+    if (this.#failure !== undefined || this.#isStopping) return;
+    this.#raft.step(message);
+    this.#deferPump();
   }
 
   submit(command: WriteCommand, options: RequestOptions): Promise<Outcome> {
@@ -125,7 +146,7 @@ export class LocalBroker implements Broker {
       pop.fail(clientLeft());
       return pop.outcome;
     }
-    signal.addEventListener('abort', () => this.#abandon(pop), { once: true });
+    signal.addEventListener('abort', () => pop.abandon(clientLeft()), { once: true });
     this.#enqueue(pop);
     return pop.outcome;
   }
@@ -133,18 +154,22 @@ export class LocalBroker implements Broker {
   release(leaseId: Id128): void {
     if (this.#failure !== undefined || this.#isStopping) return;
     const request = new Request({ kind: 'release', leaseId }, Infinity);
-    // Without room the lease ends by itself when its time is over, so the refusal is no loss.
+    // Without room the lease ends by itself when its time is over, so a refusal is no loss.
     request.outcome.catch(() => {});
     this.#enqueue(request);
   }
 
   async listQueues(filter: QueueFilter): Promise<QueueList> {
     if (this.#failure !== undefined) throw nodeFailed(this.#failure);
-    const nowUs = this.#leaderClock?.nowUs() ?? this.#engine.nowUs;
-    const list = this.#engine.listQueues({ ...filter, nowUs });
+    if (!this.#replica.isCurrent) throw rebuilding();
+    const { engine } = this.#replica;
+    const list = engine.listQueues({
+      ...filter,
+      nowUs: this.#leaderClock?.nowUs() ?? engine.nowUs,
+    });
     // What was just read may rest on entries that are not committed yet.
-    const seen = this.#inFlight.newest;
-    while (seen !== undefined && seen.index > this.#appliedIndex) {
+    const seenIndex = this.#inFlight.newest?.index ?? 0;
+    while (seenIndex > this.#replica.appliedIndex) {
       await this.#nextChange();
       if (this.#failure !== undefined) throw nodeFailed(this.#failure);
     }
@@ -153,7 +178,7 @@ export class LocalBroker implements Broker {
 
   status(): BrokerStatus {
     const raft = this.#raft.status;
-    const counters = this.#engine.counters();
+    const { queues, partitions, cursors, deadLetters } = this.#replica.engine.counters();
     return {
       nodeId: raft.id,
       role: raft.role,
@@ -161,7 +186,7 @@ export class LocalBroker implements Broker {
       term: raft.term,
       lastIndex: raft.lastIndex,
       commitIndex: raft.commitIndex,
-      appliedIndex: this.#appliedIndex,
+      appliedIndex: this.#replica.appliedIndex,
       failure: this.#failure?.message,
       parkedPops: this.#lot.size,
       queuedCommands: this.#queue.commandCount,
@@ -169,10 +194,10 @@ export class LocalBroker implements Broker {
       entriesTotal: this.#entriesTotal,
       entryBytesTotal: this.#entryBytesTotal,
       syncsTotal: this.#driver.syncsTotal,
-      queues: counters.queues,
-      partitions: counters.partitions,
-      cursors: counters.cursors,
-      deadLetters: counters.deadLetters,
+      queues,
+      partitions,
+      cursors,
+      deadLetters,
     };
   }
 
@@ -181,19 +206,18 @@ export class LocalBroker implements Broker {
     this.#isStopping = true;
     const { clock, limits, log, hardState } = this.#parts;
     const giveUpUs = clock.monotonicUs() + limits.stopUs;
-    for (const pop of this.#lot.expire(() => true)) this.#answerParked(pop);
+    for (const pop of this.#lot.expire(() => true)) pop.answerEmpty();
     this.#pump();
     while (this.#isBusy() && this.#failure === undefined && clock.monotonicUs() < giveUpUs) {
       await this.#nextChange();
     }
     this.#cancelTick();
-    this.#cancelTimer();
+    this.#deadlines.cancel();
     await this.#driver.settled();
     this.#rejectAll(nodeStopping);
     if (this.#failure === undefined) {
-      const { commitIndex } = this.#raft.status;
       // The commit index rides along, so that the next start need not wait to learn it.
-      await hardState.save({ ...hardState.current, commitIndex });
+      await hardState.save({ ...hardState.current, commitIndex: this.#raft.status.commitIndex });
     }
     await log.close();
   }
@@ -203,20 +227,15 @@ export class LocalBroker implements Broker {
   }
 
   #enqueue(request: Request): void {
-    if (this.#failure !== undefined) {
-      request.fail(nodeFailed(this.#failure));
-    } else if (this.#isStopping) {
-      request.fail(nodeStopping());
-    } else if (this.#queue.offer(request)) {
-      this.#deferPump();
-    } else {
-      request.fail(queueFull());
-    }
+    if (this.#failure !== undefined) request.fail(nodeFailed(this.#failure));
+    else if (this.#isStopping) request.fail(nodeStopping());
+    else if (this.#queue.offer(request)) this.#deferPump();
+    else request.fail(queueFull());
   }
 
   /** Plans after the I/O events at hand, so that requests which arrived together travel together. */
   #deferPump(): void {
-    if (this.#isPumpDeferred || this.#driver.isPersisting) return;
+    if (this.#isPumpDeferred) return;
     this.#isPumpDeferred = true;
     this.#parts.scheduler.defer(() => {
       this.#isPumpDeferred = false;
@@ -231,37 +250,48 @@ export class LocalBroker implements Broker {
       this.#driver.pump();
       // One cycle for due timers is enough; what it leaves due is looked at by the next timer.
       for (let timerDue = this.#isTimerDue(); this.#mayPlan(timerDue); timerDue = false) {
-        this.#planCycle();
+        this.#planCycle(this.#leaderClock);
         this.#driver.pump();
       }
-      this.#armTimer();
+      const engineUs = this.#leaderClock?.monotonicAtUs(this.#replica.engine.nextTimerUs());
+      this.#deadlines.arm(engineUs ?? Infinity);
     } catch (error) {
       this.#fail(error);
     }
-    for (const wake of this.#idle.splice(0)) wake();
+    for (const wake of this.#watchers.splice(0)) wake();
   }
 
   #mayPlan(isTimerDue: boolean): boolean {
-    if (this.#leaderClock === undefined || this.#driver.isPersisting) return false;
+    if (!this.#isReadyToPlan() || this.#driver.isPersisting) return false;
     if (this.#inFlight.size >= this.#parts.limits.entriesInFlightMax) return false;
     return (
       this.#queue.commandCount > 0 ||
       this.#planner.hasWork ||
-      this.#engine.identity === undefined ||
+      this.#replica.engine.identity === undefined ||
       isTimerDue
     );
   }
 
-  #planCycle(): void {
-    const clock = this.#leaderClock;
+  /** True once this node leads and its engine contains its whole log; starts the leader's clock. */
+  #isReadyToPlan(): boolean {
+    if (this.#leaderClock !== undefined) return true;
+    if (this.#soft.role !== 'leader' || !this.#replica.isCurrent) return false;
+    const { hasCommittedInTerm, lastIndex } = this.#raft.status;
+    if (!hasCommittedInTerm || lastIndex !== this.#replica.appliedIndex) return false;
+    this.#leaderClock = new LeaderClock(this.#parts.clock, this.#replica.engine.nowUs);
+    return true;
+  }
+
+  #planCycle(clock: LeaderClock | undefined): void {
     assert(clock !== undefined, 'planning without leadership');
+    const { engine } = this.#replica;
     const monotonicUs = this.#parts.clock.monotonicUs();
     const index = this.#raft.status.lastIndex + 1;
-    const { entry, settlements } = this.#planner.cycle({
+    const { entry, settlements } = this.#planner.cycle(engine, {
       index,
       stampUs: clock.stampUs(),
       monotonicUs,
-      genesis: this.#engine.identity === undefined ? this.#parts.genesis : undefined,
+      genesis: engine.identity === undefined ? this.#parts.genesis : undefined,
     });
     if (entry === undefined) {
       this.#settleWithoutEntry(settlements);
@@ -272,36 +302,33 @@ export class LocalBroker implements Broker {
     assert(proposal.index === index, () => `planned ${index}, proposed ${proposal.index}`);
     this.#entriesTotal += 1;
     this.#entryBytesTotal += entry.head.length + entry.payload.length;
-    const { term } = proposal;
-    const { payload } = entry;
-    this.#inFlight.add({ index, term, payload, plannedAtUs: monotonicUs, settlements });
+    this.#inFlight.add({ index, term: proposal.term, payload: entry.payload, settlements });
   }
 
-  /** Answers without effect may rest on what is in flight: they wait for the newest such entry. */
+  /**
+   * Answers without effect may rest on what is in flight: then they wait for the newest such entry,
+   * whose commit also proves the leadership. Otherwise they wait for that proof alone.
+   */
   #settleWithoutEntry(settlements: readonly Settlement[]): void {
+    if (settlements.length === 0) return;
     const { newest } = this.#inFlight;
-    if (newest !== undefined) newest.settlements.push(...settlements);
-    else this.#answer(settlements);
+    if (newest !== undefined) {
+      newest.settlements.push(...settlements);
+      return;
+    }
+    this.#barrier.add(settlements);
+    this.#barrier.start();
   }
 
   #committed(entry: Entry): void {
     const planned = this.#inFlight.take(entry.index);
-    if (planned !== undefined) {
-      const isOurs = planned.term === entry.term;
-      assert(isOurs, () => `entry ${entry.index} of term ${planned.term} became ${entry.term}`);
-      this.#answer(planned.settlements);
-    } else if (entry.type === 'command') {
-      this.#engine.apply(entry);
-    }
-    this.#appliedIndex = entry.index;
-    const leads = this.#soft.role === 'leader' && entry.term === this.#soft.term;
-    if (leads && this.#leaderClock === undefined) this.#startPlanning();
-  }
-
-  #startPlanning(): void {
-    const { lastIndex } = this.#raft.status;
-    assert(lastIndex === this.#appliedIndex, () => `log ${lastIndex}, state ${this.#appliedIndex}`);
-    this.#leaderClock = new LeaderClock(this.#parts.clock, this.#engine.nowUs);
+    assert(
+      planned === undefined || planned.term === entry.term,
+      () => `entry ${entry.index} of term ${planned?.term} became one of term ${entry.term}`,
+    );
+    this.#replica.commit(entry, planned !== undefined);
+    if (planned !== undefined) this.#answer(planned.settlements);
+    this.#barrier.start();
   }
 
   #roleChanged(state: SoftState): void {
@@ -309,90 +336,45 @@ export class LocalBroker implements Broker {
     this.#soft = state;
     if (leadsOn || this.#leaderClock === undefined) return;
     this.#leaderClock = undefined;
-    // The tables are ahead of the log now: only a restart can bring them back to what is committed.
-    assert(
-      this.#inFlight.size === 0,
-      () => `deposed with ${this.#inFlight.size} entries in flight`,
-    );
+    const open = this.#inFlight.drain().flatMap((entry) => entry.settlements);
+    const isAhead = open.length > 0 || this.#raft.status.lastIndex > this.#replica.appliedIndex;
+    open.push(...this.#barrier.abort());
+    for (const { request } of open) {
+      if (request.state !== 'answered') request.fail(inDoubt(request));
+    }
+    // The tables contain entries that may never commit: only a rebuild leads back to what did.
+    if (isAhead) this.#replica.rebuild(this.#replica.appliedIndex);
   }
 
   #answer(settlements: readonly Settlement[]): void {
     for (const { request, outcome } of settlements) {
-      if (request.state === 'answered') this.#takeBack(request, outcome);
-      else request.answer(outcome);
+      if (request.state !== 'answered') {
+        request.answer(outcome);
+        continue;
+      }
+      // The client left, or its time ran out, while the claim was on its way.
+      const leaseId = claimOf(outcome);
+      if (leaseId !== undefined) this.release(leaseId);
     }
-  }
-
-  /** The client left, or its time ran out, while the claim was on its way. */
-  #takeBack(request: Request, outcome: Outcome): void {
-    if (!hasClaims(outcome) || outcome.kind !== 'pop' || outcome.autoAck) return;
-    this.release(outcome.leaseId);
-  }
-
-  #answerParked(pop: PopRequest): void {
-    if (pop.state === 'answered') return;
-    assert(pop.lastEmpty !== undefined, 'a parked pop was tried before');
-    pop.answer(pop.lastEmpty);
-  }
-
-  #abandon(pop: PopRequest): void {
-    if (pop.state === 'answered') return;
-    pop.fail(clientLeft());
   }
 
   #tick(): void {
     this.#cancelTick = this.#parts.scheduler.after(this.#parts.tickUs, () => this.#tick());
     if (this.#failure !== undefined) return;
     this.#raft.tick();
-    this.#expireRequests();
+    this.#deadlines.expireRequests(this.#soft.leaderId !== 0);
     this.#pump();
-  }
-
-  /** Answers requests whose time is over: nothing of theirs is planned after that. */
-  #expireRequests(): void {
-    const nowUs = this.#parts.clock.monotonicUs();
-    const isOver = (request: Request): boolean =>
-      request.state === 'answered' || request.deadlineUs <= nowUs;
-    for (const request of this.#queue.expire(isOver)) {
-      if (request.state !== 'answered') request.fail(notPlanned(this.#soft.leaderId !== 0));
-    }
-    const { oldest } = this.#inFlight;
-    if (oldest === undefined) return;
-    for (const { request } of oldest.settlements) {
-      if (request.state !== 'answered' && request.deadlineUs <= nowUs)
-        request.fail(inDoubt(request));
-    }
   }
 
   #isTimerDue(): boolean {
     const clock = this.#leaderClock;
-    return this.#lot.size > 0 && clock !== undefined && this.#engine.nextTimerUs() <= clock.nowUs();
-  }
-
-  /** One timer for the engine's next due time and the parked pops' next deadline. */
-  #armTimer(): void {
-    this.#cancelTimer();
-    if (this.#lot.size === 0) return;
-    const { clock, limits, scheduler } = this.#parts;
-    const engineUs = this.#leaderClock?.monotonicAtUs(this.#engine.nextTimerUs()) ?? Infinity;
-    const deadlineUs = this.#lot.nextDeadlineUs + limits.deadlineResolutionUs / 2;
-    const delayUs = Math.max(0, Math.min(engineUs, deadlineUs) - clock.monotonicUs());
-    this.#cancelTimer = scheduler.after(delayUs, () => {
-      this.#expireParked();
-      this.#pump();
-    });
-  }
-
-  #expireParked(): void {
-    const nowUs = this.#parts.clock.monotonicUs();
-    if (this.#lot.nextDeadlineUs > nowUs) return;
-    const over = this.#lot.expire((pop) => pop.state === 'answered' || pop.deadlineUs <= nowUs);
-    for (const pop of over) this.#answerParked(pop);
+    if (this.#lot.size === 0 || clock === undefined) return false;
+    return this.#replica.engine.nextTimerUs() <= clock.nowUs();
   }
 
   #nextChange(): Promise<void> {
     return new Promise((resolve) => {
-      this.#idle.push(resolve);
+      this.#watchers.push(resolve);
     });
   }
 
@@ -401,18 +383,18 @@ export class LocalBroker implements Broker {
     const error = cause instanceof Error ? cause : new Error(String(cause));
     this.#failure = error;
     this.#cancelTick();
-    this.#cancelTimer();
+    this.#deadlines.cancel();
     this.#rejectAll((request) =>
       request.state === 'planned' ? inDoubt(request) : nodeFailed(error),
     );
     this.#parts.onFailure(error);
-    for (const wake of this.#idle.splice(0)) wake();
+    for (const wake of this.#watchers.splice(0)) wake();
   }
 
   #rejectAll(reason: (request: Request) => Error): void {
     const planned = this.#inFlight.drain().flatMap((entry) => entry.settlements);
     const open = [
-      ...planned.map((settlement) => settlement.request),
+      ...[...planned, ...this.#barrier.abort()].map((settlement) => settlement.request),
       ...this.#queue.expire(() => true),
       ...this.#lot.expire(() => true),
     ];

@@ -2,13 +2,14 @@
 // then pops, then what stores messages), lets the engine decide, and tries the parked pops that the
 // cycle made claimable, so that a push and the pop it wakes travel in the same entry.
 
+import { assert } from '@queen-ts/base';
 import type { ClusterIdentity, Engine, EntryParts } from '@queen-ts/engine';
 import type { Outcome } from '@queen-ts/protocol';
 import type { CommandQueue, Lane } from './command-queue.ts';
 import type { BrokerLimits } from './limits.ts';
 import type { ParkingLot } from './parking-lot.ts';
 import { lotFull, notPlanned } from './refusals.ts';
-import { hasClaims, isEmptyPop, PopRequest } from './request.ts';
+import { isEmptyPop, PopRequest } from './request.ts';
 import type { Request } from './request.ts';
 
 /** A request and what was planned for it; answered once the cycle's entry is committed. */
@@ -41,7 +42,6 @@ export interface CycleTime {
 
 /** Parts of a planner; all owned by the broker. */
 export interface PlannerParts {
-  readonly engine: Engine;
   readonly queue: CommandQueue;
   readonly lot: ParkingLot;
   readonly limits: BrokerLimits;
@@ -56,6 +56,7 @@ interface QueueSignals {
 /** Plans cycles. Synchronous: nothing else touches the engine while one runs. */
 export class Planner {
   readonly #parts: PlannerParts;
+  #cycleEngine: Engine | undefined;
   #settlements: Settlement[] = [];
   #monotonicUs = 0;
   #hasHousekeeping = true;
@@ -70,9 +71,10 @@ export class Planner {
     return this.#hasHousekeeping || this.#hasWakes;
   }
 
-  /** Runs one cycle. */
-  cycle(time: CycleTime): PlannedCycle {
-    const { engine, queue, limits } = this.#parts;
+  /** Runs one cycle on the engine. */
+  cycle(engine: Engine, time: CycleTime): PlannedCycle {
+    const { queue, limits } = this.#parts;
+    this.#cycleEngine = engine;
     this.#settlements = [];
     this.#monotonicUs = time.monotonicUs;
     const payloadSizeHint = Math.min(queue.sizeBytes, limits.cycleBytesMax);
@@ -86,12 +88,18 @@ export class Planner {
     this.#planLane('store');
     this.#wakeParked();
     this.#planHousekeeping();
+    this.#cycleEngine = undefined;
     return { entry: engine.closeCycle(), settlements: this.#settlements };
+  }
+
+  get #engine(): Engine {
+    assert(this.#cycleEngine !== undefined, 'planning outside a cycle');
+    return this.#cycleEngine;
   }
 
   #planHousekeeping(): void {
     const budget = this.#parts.limits.housekeepingPartitionsMax;
-    this.#hasHousekeeping = this.#parts.engine.planHousekeeping(budget) === budget;
+    this.#hasHousekeeping = this.#engine.planHousekeeping(budget) === budget;
   }
 
   #planLane(lane: Lane): void {
@@ -112,7 +120,7 @@ export class Planner {
       request.fail(notPlanned(true));
       return;
     }
-    const outcome = this.#parts.engine.plan(request.command);
+    const outcome = this.#engine.plan(request.command);
     if (outcome.kind === 'deleteQueue') this.#hasHousekeeping = true;
     if (request instanceof PopRequest && request.wait && isEmptyPop(outcome)) {
       this.#park(request, outcome);
@@ -147,7 +155,8 @@ export class Planner {
   }
 
   #wakeQueue(queueNumber: number, signal: QueueSignals): void {
-    const { engine, lot } = this.#parts;
+    const { lot } = this.#parts;
+    const engine = this.#engine;
     const queue = engine.queueName(queueNumber);
     const labels = engine.queueLabels(queueNumber);
     if (queue === undefined || labels === undefined || !lot.mayWake(queue)) return;
@@ -166,7 +175,7 @@ export class Planner {
       }
       return signal;
     };
-    this.#parts.engine.drainSignals({
+    this.#engine.drainSignals({
       appended: (queueNumber, partitionNumber) => {
         if (!isWanted) return;
         const signal = signalOf(queueNumber);
@@ -185,7 +194,7 @@ export class Planner {
 
   *#partitionNames(partitions: ReadonlySet<number>): Iterable<string> {
     for (const partitionNumber of partitions) {
-      const name = this.#parts.engine.partitionName(partitionNumber);
+      const name = this.#engine.partitionName(partitionNumber);
       if (name !== undefined) yield name;
     }
   }
@@ -198,8 +207,8 @@ export class Planner {
       this.#settle(pop, pop.lastEmpty as Outcome);
       return true;
     }
-    const outcome = this.#parts.engine.plan(pop.command);
-    if (!hasClaims(outcome)) {
+    const outcome = this.#engine.plan(pop.command);
+    if (isEmptyPop(outcome)) {
       pop.lastEmpty = outcome;
       return false;
     }

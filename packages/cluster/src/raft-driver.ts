@@ -2,12 +2,14 @@
 // persist, apply, advance), with one persist in flight while the core goes on (Ready in
 // packages/raft). Knows nothing of commands.
 
+import { assert } from '@queen-ts/base';
 import type {
   Entry,
   HardStateStore,
   LogStore,
   Message,
   RaftNode,
+  ReadState,
   Ready,
   SoftState,
 } from '@queen-ts/raft';
@@ -25,6 +27,8 @@ export interface RaftDriverParts {
 export interface RaftDriverEvents {
   /** A committed entry, in index order, each once. It is durable on this node. */
   committed(entry: Entry): void;
+  /** A read asked for by `readIndex` may be answered. */
+  readConfirmed(read: ReadState): void;
   /** Role, leader or term changed. */
   roleChanged(state: SoftState): void;
   /** A persist finished: the caller pumps and may plan the next entry. */
@@ -61,10 +65,12 @@ export class RaftDriver {
     const { raft } = this.#parts;
     while (!this.#hasFailed && raft.hasReady()) {
       const batch = raft.ready();
+      assert(batch.snapshot === undefined, 'snapshots between members are not supported yet');
       if (batch.messages.length > 0) this.#parts.send(batch.messages);
       if (batch.persistUpTo !== undefined) this.#startPersist(batch);
       if (batch.softState !== undefined) this.#events.roleChanged(batch.softState);
       for (const entry of batch.committed) this.#events.committed(entry);
+      for (const read of batch.readStates) this.#events.readConfirmed(read);
       raft.advance();
     }
   }

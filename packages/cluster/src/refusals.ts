@@ -13,6 +13,11 @@ export function nodeFailed(cause: Error): BrokerError {
   return new BrokerError('no_leader', 'this node has stopped after a failure', { cause });
 }
 
+/** The state is being rebuilt after a lost leadership. */
+export function rebuilding(): BrokerError {
+  return new BrokerError('retry', 'this node rebuilds its state after a change of leader');
+}
+
 /** The node is going down by request. */
 export function nodeStopping(): BrokerError {
   return new BrokerError('shutting_down', 'this node is stopping; nothing was changed');

@@ -1,7 +1,7 @@
 // One request between its arrival and its answer.
 
 import { assert } from '@queen-ts/base';
-import type { Command, Outcome, PopCommand } from '@queen-ts/protocol';
+import type { Command, Id128, Outcome, PopCommand } from '@queen-ts/protocol';
 
 /** Fixed cost that a queued command is charged on top of its body, in bytes. */
 const COMMAND_OVERHEAD_BYTES = 256;
@@ -53,8 +53,6 @@ export class PopRequest extends Request<PopCommand> {
   readonly wait: boolean;
   /** Arrival order over all pops of this node; parked pops wake oldest first. */
   readonly ticket: number;
-  /** True once the client is gone: nothing may be claimed for it, and a claim goes back. */
-  abandoned = false;
   /** The empty outcome that a parked pop answers with at its deadline. */
   lastEmpty: Outcome | undefined;
 
@@ -66,14 +64,27 @@ export class PopRequest extends Request<PopCommand> {
     this.wait = options.wait;
     this.ticket = options.ticket;
   }
-}
 
-/** True when the outcome hands messages to the client. */
-export function hasClaims(outcome: Outcome): boolean {
-  return outcome.kind === 'pop' && outcome.claims.length > 0;
+  /** Answers a parked pop whose time is over; does nothing if it was answered. */
+  answerEmpty(): void {
+    if (this.state === 'answered') return;
+    assert(this.lastEmpty !== undefined, 'a parked pop was tried before');
+    this.answer(this.lastEmpty);
+  }
+
+  /** The client is gone: nothing is claimed for it any more. Does nothing if it was answered. */
+  abandon(error: Error): void {
+    if (this.state !== 'answered') this.fail(error);
+  }
 }
 
 /** True when the outcome says that nothing is there to deliver, so that the pop may park. */
 export function isEmptyPop(outcome: Outcome): boolean {
   return outcome.kind === 'pop' && outcome.claims.length === 0;
+}
+
+/** The lease that an undelivered outcome must give back, if it has one. */
+export function claimOf(outcome: Outcome): Id128 | undefined {
+  if (outcome.kind !== 'pop' || outcome.claims.length === 0 || outcome.autoAck) return undefined;
+  return outcome.leaseId;
 }

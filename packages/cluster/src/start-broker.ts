@@ -4,11 +4,12 @@ import type { Clock, Rng } from '@queen-ts/base';
 import { Engine } from '@queen-ts/engine';
 import type { ClusterIdentity, EngineLimits } from '@queen-ts/engine';
 import { RaftNode } from '@queen-ts/raft';
-import type { Entry, HardStateStore, LogStore, NodeId } from '@queen-ts/raft';
+import type { Entry, HardStateStore, LogStore, Message, NodeId } from '@queen-ts/raft';
 import type { Broker } from './broker.ts';
 import { InFlight } from './in-flight.ts';
 import type { BrokerLimits } from './limits.ts';
 import { LocalBroker } from './local-broker.ts';
+import type { EngineState } from './replica.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** Soft limit on one append to a peer and on one batch of committed entries, in bytes. */
@@ -43,13 +44,45 @@ export interface BrokerOptions {
   readonly onFailure: (error: Error) => void;
 }
 
-/**
- * Starts a cluster of one: opens the log, replays it, leads, and resolves when requests can be
- * served. Rejects when the log is damaged or cannot be written.
- */
+/** The founding members and the way to them. */
+export interface ClusterOptions {
+  readonly voters: readonly NodeId[];
+  /** Sends messages to their addressees; any may be lost. */
+  readonly send: (messages: readonly Message[]) => void;
+}
+
+/** A node that takes requests and the messages of its peers. */
+export interface NodeBroker extends Broker {
+  /** Takes a message from another member. */
+  receive(message: Message): void;
+  /** Starts the timers; resolves when the cluster has a leader and this node knows its identity. */
+  start(): Promise<void>;
+}
+
+/** Starts a cluster of one; resolves when requests can be served. Rejects as {@link openBroker}. */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
+  const cluster = { voters: [options.nodeId], send: () => {} };
+  const broker = await openBroker(options, cluster);
+  await broker.start();
+  return broker;
+}
+
+/**
+ * Opens the log and replays what is known to be committed; the node neither votes nor serves before
+ * `start`. Rejects when the log is damaged or cannot be written.
+ */
+export async function openBroker(
+  options: BrokerOptions,
+  cluster: ClusterOptions,
+): Promise<NodeBroker> {
   const inFlight = new InFlight();
-  const engine = new Engine({ payloads: inFlight, limits: options.engineLimits });
+  const createEngine = (): EngineState => {
+    return {
+      engine: new Engine({ payloads: inFlight, limits: options.engineLimits }),
+      appliedIndex: 0,
+    };
+  };
+  const { engine } = createEngine();
   const committedIndex = options.hardState.current.commitIndex;
   let appliedIndex = 0;
   const log = await options.openLog((entry) => {
@@ -62,7 +95,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const raft = new RaftNode({
     id: options.nodeId,
     incarnation: options.incarnation,
-    voters: [options.nodeId],
+    voters: cluster.voters,
     learners: [],
     log,
     hardState: options.hardState.current,
@@ -76,13 +109,13 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       maxUncommittedBytes: uncommittedBytesMax(options),
     },
   });
-  const broker = new LocalBroker(
+  return new LocalBroker(
     {
       raft,
       log,
       hardState: options.hardState,
-      send: () => {},
-      engine,
+      send: cluster.send,
+      createEngine,
       inFlight,
       clock: options.clock,
       scheduler: options.scheduler,
@@ -91,11 +124,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       genesis: options.genesis,
       onFailure: options.onFailure,
     },
-    appliedIndex,
+    { engine, appliedIndex },
   );
-  raft.campaign();
-  await broker.start();
-  return broker;
 }
 
 /** Room for every entry that may be in flight, so that the core never refuses a planned one. */

@@ -1,0 +1,93 @@
+// Three brokers: agreement, and what happens to a leader that is cut off.
+
+import { SeededRng, UuidMinter } from '@queen-ts/base';
+import { popCommand, pushCommand } from '@queen-ts/engine/testing';
+import type { Outcome } from '@queen-ts/protocol';
+import { describe, expect, it } from 'vitest';
+import type { NodeBroker } from './start-broker.ts';
+import { TestCluster } from './testing/test-cluster.ts';
+import { expectKind } from './testing/test-node.ts';
+
+const HOUR_US = 3_600_000_000;
+
+/** Pushes and pops on any broker of a cluster. */
+function clientOf(cluster: TestCluster) {
+  const ids = new UuidMinter(cluster.time, new SeededRng(3));
+  const options = { deadlineUs: HOUR_US };
+  return {
+    push(broker: NodeBroker, id: string): Promise<Outcome> {
+      const item = { queue: 'orders', partition: 'c-1', id };
+      const command = pushCommand([item], { idBase: ids.mint(1), hashKey: broker.hashKey });
+      return broker.submit(command, options);
+    },
+    pop(broker: NodeBroker): Promise<Outcome> {
+      const { signal } = new AbortController();
+      const command = popCommand({ queue: 'orders', batch: 100 }, ids.mint(1));
+      return broker.pop(command, { ...options, wait: false, signal });
+    },
+  };
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : error;
+}
+
+describe('three brokers', () => {
+  it('elect one leader, agree on the identity and apply the same entries', async () => {
+    const cluster = await TestCluster.start();
+    const client = clientOf(cluster);
+    const { broker } = cluster.leader();
+    const pushes = ['a', 'b', 'c'].map((id) => client.push(broker, id));
+    await cluster.time.pass(1_000_000);
+    for (const push of pushes) expectKind(await push, 'push');
+    const states = [...cluster.brokers.values()].map((member) => member.status());
+    expect(new Set(states.map((state) => state.appliedIndex)).size).toBe(1);
+    expect(states.map((state) => state.partitions)).toEqual([1, 1, 1]);
+    expect(cluster.failures).toEqual([]);
+  });
+
+  it('never answer from a leader that was cut off, neither a push nor an empty pop', async () => {
+    const cluster = await TestCluster.start();
+    const client = clientOf(cluster);
+    const old = cluster.leader();
+    cluster.isolated.add(old.id);
+    const pop = client.pop(old.broker).then(() => 'answered', codeOf);
+    const push = client.push(old.broker, 'lost').then(() => 'answered', codeOf);
+    await cluster.time.pass(5_000_000);
+    expect(await push).toBe('timeout');
+    expect(await pop).toBe('outcome_unknown');
+    const { id, broker } = cluster.leader();
+    expect(id).not.toBe(old.id);
+    const pushed = client.push(broker, 'kept');
+    await cluster.time.pass(1_000_000);
+    expect([...expectKind(await pushed, 'push').offsets]).toEqual([0]);
+    expect(cluster.failures).toEqual([]);
+  });
+
+  it('rebuild a deposed leader from what is committed, and it can lead again', async () => {
+    const cluster = await TestCluster.start();
+    const client = clientOf(cluster);
+    const old = cluster.leader();
+    const kept = client.push(old.broker, 'kept');
+    await cluster.time.pass(1_000_000);
+    await kept;
+    cluster.isolated.add(old.id);
+    const lost = client.push(old.broker, 'lost').then(() => 'answered', codeOf);
+    await cluster.time.pass(5_000_000);
+    expect(await lost).toBe('timeout');
+    cluster.isolated.clear();
+    await cluster.time.pass(5_000_000);
+    // The two others go silent in turn, so that the old leader's log decides.
+    const states = [...cluster.brokers.values()].map((member) => member.status());
+    expect(new Set(states.map((state) => state.appliedIndex)).size).toBe(1);
+    cluster.isolated.add(cluster.leader().id);
+    await cluster.time.pass(10_000_000);
+    const { broker } = cluster.leader();
+    const again = ['kept', 'lost'].map((id) => client.push(broker, id));
+    await cluster.time.pass(1_000_000);
+    const verdicts = [];
+    for (const push of again) verdicts.push(expectKind(await push, 'push').statuses[0]);
+    expect(verdicts).toEqual([1, 0]);
+    expect(cluster.failures).toEqual([]);
+  });
+});

@@ -1,0 +1,117 @@
+// This node's copy of the state: the engine and the index up to which it has applied the log. A
+// leader's engine runs ahead of what is committed; when the leadership ends with entries in flight,
+// the engine is thrown away and rebuilt from committed entries only (design §7, crash-only).
+
+import { assert } from '@queen-ts/base';
+import type { Engine } from '@queen-ts/engine';
+import type { Entry, LogReader } from '@queen-ts/raft';
+import type { Scheduler } from './scheduler.ts';
+
+/** Entries that one slice of a rebuild reads and applies, in bytes. */
+const REBUILD_SLICE_BYTES = 256 * 1024;
+
+/** An engine and where in the log it stands. */
+export interface EngineState {
+  readonly engine: Engine;
+  /** The last entry that is part of it; 0 for an empty engine. */
+  readonly appliedIndex: number;
+}
+
+/** Parts of a replica. */
+export interface ReplicaParts {
+  /** An engine as of the oldest state that the log can continue. */
+  readonly createEngine: () => EngineState;
+  readonly log: LogReader;
+  readonly scheduler: Scheduler;
+  /** Called after a rebuild caught up with what is committed. */
+  readonly onRebuilt: () => void;
+  /** Called when a rebuild throws: the node must stop. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** The state of one node. */
+export class Replica {
+  readonly #parts: ReplicaParts;
+  #engine: Engine;
+  #appliedIndex: number;
+  /** Set while rebuilding: the committed index that the rebuild must reach. */
+  #rebuildTo: number | undefined;
+  #rebuildsTotal = 0;
+
+  /** @param initial the state that the start of the node arrived at. */
+  constructor(parts: ReplicaParts, initial: EngineState) {
+    this.#parts = parts;
+    this.#engine = initial.engine;
+    this.#appliedIndex = initial.appliedIndex;
+  }
+
+  get engine(): Engine {
+    return this.#engine;
+  }
+
+  /** The last committed entry that the engine contains. */
+  get appliedIndex(): number {
+    return this.#appliedIndex;
+  }
+
+  /** False while a rebuild runs: then the engine must not be planned on or read from. */
+  get isCurrent(): boolean {
+    return this.#rebuildTo === undefined;
+  }
+
+  /** How often the engine was thrown away. */
+  get rebuildsTotal(): number {
+    return this.#rebuildsTotal;
+  }
+
+  /** Takes the next committed entry. `isPlanned`: this engine planned it, so it contains it. */
+  commit(entry: Entry, isPlanned: boolean): void {
+    if (this.#rebuildTo !== undefined) {
+      // The rebuild reads it from the log when it gets there.
+      this.#rebuildTo = entry.index;
+      return;
+    }
+    assert(
+      entry.index === this.#appliedIndex + 1,
+      () => `entry ${entry.index} committed, the state is at ${this.#appliedIndex}`,
+    );
+    if (!isPlanned && entry.type === 'command') this.#engine.apply(entry);
+    this.#appliedIndex = entry.index;
+  }
+
+  /** Throws the engine away and rebuilds it up to `committedIndex` and whatever commits meanwhile. */
+  rebuild(committedIndex: number): void {
+    this.#rebuildsTotal += 1;
+    const { engine, appliedIndex } = this.#parts.createEngine();
+    this.#engine = engine;
+    this.#appliedIndex = appliedIndex;
+    const isRunning = this.#rebuildTo !== undefined;
+    this.#rebuildTo = committedIndex;
+    if (!isRunning) this.#parts.scheduler.defer(() => this.#rebuildSlice());
+  }
+
+  #rebuildSlice(): void {
+    try {
+      this.#applySlice();
+    } catch (error) {
+      this.#parts.onFailure(error);
+      return;
+    }
+    if (this.isCurrent) this.#parts.onRebuilt();
+    else this.#parts.scheduler.defer(() => this.#rebuildSlice());
+  }
+
+  #applySlice(): void {
+    assert(this.#rebuildTo !== undefined, 'a slice of no rebuild');
+    const from = this.#appliedIndex + 1;
+    const toExclusive = this.#rebuildTo + 1;
+    if (from < toExclusive) {
+      const range = { from, toExclusive, maxBytes: REBUILD_SLICE_BYTES };
+      for (const entry of this.#parts.log.entries(range)) {
+        if (entry.type === 'command') this.#engine.apply(entry);
+        this.#appliedIndex = entry.index;
+      }
+    }
+    if (this.#appliedIndex >= this.#rebuildTo) this.#rebuildTo = undefined;
+  }
+}
