@@ -37,7 +37,7 @@ export class DirectoryLock {
     lockedPaths.add(realPath);
     try {
       const level = await openLevel(directory);
-      await writeFile(ownerPath(directory), `pid ${process.pid}\n`);
+      await nameOwner(directory, level);
       return new DirectoryLock(realPath, level);
     } catch (error) {
       lockedPaths.delete(realPath);
@@ -63,6 +63,15 @@ async function openLevel(directory: string): Promise<ClassicLevel> {
   // it again says so.
   await ClassicLevel.destroy(path);
   return await openLevelOnce(path);
+}
+
+async function nameOwner(directory: string, level: ClassicLevel): Promise<void> {
+  try {
+    await writeFile(ownerPath(directory), `pid ${process.pid}\n`);
+  } catch (error) {
+    await level.close();
+    throw error;
+  }
 }
 
 async function openLevelOnce(path: string): Promise<ClassicLevel> {

@@ -71,9 +71,9 @@ export async function createDurableBound(
 
 /** The open bound. */
 export class DurableBound {
-  readonly start: LogStart;
   readonly #options: DurableBoundOptions;
   readonly #slots: SlotFile;
+  #start: LogStart;
   #written: LogPoint;
   #target: LogPoint;
   #cancelTimer: (() => void) | undefined;
@@ -86,7 +86,7 @@ export class DurableBound {
   ) {
     this.#options = options;
     this.#slots = slots;
-    this.start = found.start;
+    this.#start = found.start;
     this.#written = found.durable;
     this.#target = found.durable;
   }
@@ -113,6 +113,11 @@ export class DurableBound {
     return this.#slots.warning;
   }
 
+  /** The position just before the first entry. */
+  get start(): LogStart {
+    return this.#start;
+  }
+
   /** The bound on disk. */
   get written(): LogPoint {
     return this.#written;
@@ -135,14 +140,26 @@ export class DurableBound {
   async retreat(point: LogPoint): Promise<void> {
     if (this.#target.index > point.index) this.#target = point;
     await this.#settle();
-    if (this.#written.index > point.index) await this.#write(point);
+    if (this.#written.index > point.index) await this.#write();
+  }
+
+  /** Resolves when the file says that the log starts at `start`, before what precedes is deleted. */
+  async moveStart(start: LogStart): Promise<void> {
+    assert(
+      start.index >= this.#start.index && start.index <= this.#target.index,
+      () => `start ${this.#start.index} to ${start.index} with bound ${this.#target.index}`,
+    );
+    await this.#settle();
+    this.#options.latch.check();
+    this.#start = start;
+    await this.#write();
   }
 
   /** Resolves when the file has caught up. Rejects with STORAGE_FAILED. */
   async flush(): Promise<void> {
     await this.#settle();
     this.#options.latch.check();
-    if (this.#written !== this.#target) await this.#write(this.#target);
+    if (this.#written !== this.#target) await this.#write();
   }
 
   /** Closes the file as it is. */
@@ -153,19 +170,25 @@ export class DurableBound {
 
   #startWriting(): void {
     this.#stopTimer();
-    if (this.#options.latch.failure !== undefined) return;
+    if (this.#writing !== undefined || this.#options.latch.failure !== undefined) return;
     // A failure is kept by the latch, which tells the process; nobody waits for this write.
-    this.#writing = this.#write(this.#target)
-      .catch(() => undefined)
-      .then(() => {
-        this.#writing = undefined;
-        if (this.#written !== this.#target) this.advance(this.#target);
-      });
+    void this.#write().catch(() => undefined);
   }
 
-  async #write(point: LogPoint): Promise<void> {
+  /** Writes start and target. The caller has seen that no write is in flight. */
+  #write(): Promise<void> {
+    assert(this.#writing === undefined, 'overlapping writes of the bound');
+    const writing = this.#writePoint(this.#target).finally(() => {
+      this.#writing = undefined;
+      if (this.#written !== this.#target) this.advance(this.#target);
+    });
+    this.#writing = writing;
+    return writing;
+  }
+
+  async #writePoint(point: LogPoint): Promise<void> {
     try {
-      await this.#slots.write(encode(this.start, point));
+      await this.#slots.write(encode(this.#start, point));
     } catch (error) {
       throw this.#options.latch.trip(`writing ${this.#options.path}`, error);
     }
@@ -174,7 +197,8 @@ export class DurableBound {
 
   /** Waits for writes in flight, and for those they start in turn; no timer is set afterwards. */
   async #settle(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
+    // Their failures are kept by the latch.
+    while (this.#writing !== undefined) await this.#writing.catch(() => undefined);
     this.#stopTimer();
   }
 

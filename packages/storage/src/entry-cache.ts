@@ -58,18 +58,34 @@ export class EntryCache {
   /** Drops the oldest entries until the bound holds, but none after `durableIndex`. */
   trim(durableIndex: number): void {
     while (this.#sizeBytes > this.#sizeBytesMax && this.#firstIndex <= durableIndex) {
-      const oldest = this.#entries[this.#start];
-      if (oldest === undefined) break;
-      this.#entries[this.#start] = undefined;
-      this.#start++;
-      this.#firstIndex++;
-      this.#sizeBytes -= costOf(oldest);
+      if (!this.#dropOldest()) break;
     }
-    // The dead prefix is cut off when it is half of the array: constant work per entry.
-    if (this.#start > 64 && this.#start * 2 > this.#entries.length) {
-      this.#entries = this.#entries.slice(this.#start);
-      this.#start = 0;
+    this.#cutDead();
+  }
+
+  /** Drops the entries up to and including `toIndex`. */
+  compact(toIndex: number): void {
+    while (this.#firstIndex <= toIndex) {
+      if (!this.#dropOldest()) break;
     }
+    this.#cutDead();
+  }
+
+  #dropOldest(): boolean {
+    const oldest = this.#entries[this.#start];
+    if (oldest === undefined) return false;
+    this.#entries[this.#start] = undefined;
+    this.#start++;
+    this.#firstIndex++;
+    this.#sizeBytes -= costOf(oldest);
+    return true;
+  }
+
+  /** Cuts the dead prefix off when it is half of the array: constant work per entry. */
+  #cutDead(): void {
+    if (this.#start <= 64 || this.#start * 2 <= this.#entries.length) return;
+    this.#entries = this.#entries.slice(this.#start);
+    this.#start = 0;
   }
 }
 

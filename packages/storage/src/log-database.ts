@@ -53,6 +53,8 @@ export type LogWrite =
 export interface LogDatabase {
   batch(operations: LogWrite[], options: { sync: boolean }): Promise<void>;
   getSync(key: Uint8Array): Uint8Array | undefined;
+  /** Deletes a range of keys, not synced: whoever calls it copes with any part of them coming back. */
+  clear(range: { readonly gte: Uint8Array; readonly lt: Uint8Array }): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -74,6 +74,15 @@ class FakeDatabase implements LogDatabase {
     return this.values.get(Buffer.from(key).toString('hex'));
   }
 
+  async clear({ gte, lt }: { gte: Uint8Array; lt: Uint8Array }): Promise<void> {
+    await Promise.resolve();
+    if (this.failure !== undefined) throw this.failure;
+    const [from, toExclusive] = [Buffer.from(gte).toString('hex'), Buffer.from(lt).toString('hex')];
+    for (const key of this.values.keys()) {
+      if (key >= from && key < toExclusive) this.values.delete(key);
+    }
+  }
+
   close(): Promise<void> {
     return Promise.resolve();
   }
@@ -219,6 +228,40 @@ describe('LevelLogStore', () => {
       code: 'STORAGE_FAILED',
       cause: { code: 'CORRUPTION' },
     });
+  });
+
+  it('moves the start in the durable file before it deletes a prefix, beside an append', async () => {
+    const store = storeWith(1_000_000);
+    await store.append(entriesOf(1, 11, { payloadBytes: 70_000 }));
+    const clear = db.clear.bind(db);
+    const starts: number[] = [];
+    db.clear = (range) => {
+      starts.push(bound.start.index);
+      return clear(range);
+    };
+    const compacting = store.compact(4);
+    expect([store.firstIndex, store.term(4), store.term(3)]).toEqual([5, 1, undefined]);
+    await Promise.all([compacting, store.append([entryOf({ index: 11 })]), store.compact(6)]);
+    expect(starts).toEqual([4, 6]);
+    expect(db.values.size).toBe(4 * 3 + 2);
+    await store.close();
+    expect([bound.start.index, bound.written.index]).toEqual([6, 11]);
+  });
+
+  it('compacts nothing that is not durable, and is poisoned when it cannot delete', async () => {
+    const store = storeWith(1_000_000);
+    await store.append(entriesOf(1, 3));
+    const running = store.append([entryOf({ index: 3 })]);
+    await expect(store.compact(3)).rejects.toThrow(InvariantError);
+    await running;
+    await store.compact(3);
+    await store.compact(2);
+    await store.append([entryOf({ index: 4 })]);
+    db.failure = new Error('EIO: i/o error');
+    const poisoned = { code: 'STORAGE_FAILED', cause: db.failure };
+    await expect(store.compact(4)).rejects.toMatchObject(poisoned);
+    await expect(store.append([entryOf({ index: 5 })])).rejects.toMatchObject(poisoned);
+    await store.close();
   });
 
   it('lowers the durable bound before it truncates below it', async () => {

@@ -5,7 +5,7 @@
 import { assert } from '@queen-ts/base';
 import type { Entry, LogStore } from '@queen-ts/raft';
 
-import type { DurableBound, LogPoint } from './durable-bound.ts';
+import type { DurableBound, LogPoint, LogStart } from './durable-bound.ts';
 import type { EntryCache } from './entry-cache.ts';
 import { StorageError } from './errors.ts';
 import type { FailureLatch } from './failure-latch.ts';
@@ -31,16 +31,24 @@ export interface RecoveredLog {
 
 /** {@link LogStore} on LevelDB. */
 export class LevelLogStore implements LogStore {
-  readonly firstIndex: number;
   readonly #log: RecoveredLog;
+  #start: LogStart;
   #last: LogPoint;
+  /** Highest index whose append was acknowledged. */
+  #durableIndex: number;
   #appending: Promise<void> | undefined;
+  #compacting: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
   constructor(log: RecoveredLog) {
     this.#log = log;
-    this.firstIndex = log.bound.start.index + 1;
+    this.#start = log.bound.start;
     this.#last = log.last;
+    this.#durableIndex = log.last.index;
+  }
+
+  get firstIndex(): number {
+    return this.#start.index + 1;
   }
 
   get lastIndex(): number {
@@ -101,6 +109,24 @@ export class LevelLogStore implements LogStore {
     }
   }
 
+  async compact(toIndex: number): Promise<void> {
+    this.#checkOpen();
+    const { latch, bound, db, path } = this.#log;
+    latch.check();
+    const { firstIndex } = this;
+    if (toIndex < firstIndex) return;
+    assert(toIndex <= this.#durableIndex, () => `compact to ${toIndex} of ${this.#durableIndex}`);
+    const start = this.#startAt(toIndex);
+    this.#dropPrefix(start);
+    // First the file says where the log starts; whatever of the prefix a crash leaves is then ignored.
+    const range = { gte: logKey(firstIndex, 0), lt: logKey(toIndex + 1, 0) };
+    this.#compacting = this.#compacting
+      .then(() => bound.moveStart(start))
+      .then(() => db.clear(range))
+      .catch((error: unknown) => Promise.reject(latch.trip(`compacting ${path}`, error)));
+    await this.#compacting;
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -122,6 +148,7 @@ export class LevelLogStore implements LogStore {
     assert(last !== undefined, 'an append of no entries');
     this.#replaceSuffix(before.index, entries, headers);
     this.#last = { index: last.index, checksum: last.checksum };
+    this.#durableIndex = Math.min(this.#durableIndex, before.index);
     try {
       if (isTruncating) await bound.retreat(before);
       await db.batch(operations, { sync: true });
@@ -130,6 +157,7 @@ export class LevelLogStore implements LogStore {
     }
     // A failure elsewhere in the directory while this batch was in flight forbids the answer, too.
     latch.check();
+    this.#durableIndex = last.index;
     bound.advance(this.#last);
     cache.trim(last.index);
   }
@@ -150,8 +178,7 @@ export class LevelLogStore implements LogStore {
       term = entry.term;
     }
     if (index === this.lastIndex) return this.#last;
-    const { start } = this.#log.bound;
-    if (index === start.index) return { index, checksum: start.checksum };
+    if (index === this.#start.index) return { index, checksum: this.#start.checksum };
     return { index, checksum: this.#verified((reader) => reader.header(index)).checksum };
   }
 
@@ -167,6 +194,19 @@ export class LevelLogStore implements LogStore {
       cache.push(entry);
     }
     for (const header of headers) reader.remember(header);
+  }
+
+  #startAt(index: number): LogStart {
+    const { checksum } = this.#verified((reader) => reader.header(index));
+    return { index, term: this.#log.terms.at(index), checksum };
+  }
+
+  #dropPrefix(start: LogStart): void {
+    const { terms, cache, reader } = this.#log;
+    reader.forget(this.firstIndex, start.index + 1);
+    terms.compact(start.index);
+    cache.compact(start.index);
+    this.#start = start;
   }
 
   /** Runs a read of verified records; damage found on the way ends all writing, too (I10). */
@@ -193,8 +233,9 @@ export class LevelLogStore implements LogStore {
 
   async #close(): Promise<void> {
     const { latch, db, bound } = this.#log;
-    // Who called append hears of its failure; here it only must have ended.
+    // Who called append or compact hears of its failure; here it only must have ended.
     await this.#appending?.catch(() => undefined);
+    await this.#compacting.catch(() => undefined);
     try {
       if (latch.failure === undefined) await bound.flush();
     } finally {

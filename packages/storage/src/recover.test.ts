@@ -152,6 +152,19 @@ describe('recovery', () => {
     await expectCorruption('record 5 chunk 0: term 2 after 3');
   });
 
+  it('ignores what a crash during a compaction left of the prefix, but no hole after it', async () => {
+    const leftover = await readValue(3, 0);
+    const opened = await openBoth(path);
+    await opened.log.compact?.(6);
+    await opened.directory.close();
+    await edit((level) => level.put(logKey(3, 0), leftover, { sync: true }));
+    const again = await openBoth(path);
+    expect([again.log.firstIndex, again.log.lastIndex, again.log.term(6)]).toEqual([7, 10, 3]);
+    await again.directory.close();
+    await edit((level) => level.clear({ gte: logKey(7, 0), lt: logKey(8, 0) }));
+    await expectCorruption('record 7 chunk 0: missing; record 8 chunk 0 follows');
+  });
+
   it('refuses a key that is none', async () => {
     await edit((level) => level.put(Uint8Array.of(9, 9), Uint8Array.of(1), { sync: true }));
     await expectCorruption('unexpected key 0909');

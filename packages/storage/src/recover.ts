@@ -72,8 +72,11 @@ async function walkLog(
   const terms = new TermRanges(bound.start);
   const cache = new EntryCache(options.cacheBytes);
   const walk = new LogWalk(path, bound.start);
+  const firstKey = logKey(bound.start.index + 1, 0);
+  // What a crash during a compaction left of the prefix. It is not part of the log any more.
+  await level.clear({ gt: logKey(ORIGIN_INDEX, 0), lt: firstKey });
   const iterator = level.iterator({
-    gt: logKey(ORIGIN_INDEX, 0),
+    gte: firstKey,
     fillCache: false,
     highWaterMarkBytes: WALK_BYTES,
   });

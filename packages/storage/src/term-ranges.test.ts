@@ -6,24 +6,30 @@ import { describe, expect, it } from 'vitest';
 import { TermRanges } from './term-ranges.ts';
 
 describe('TermRanges', () => {
-  it('agrees with an array of terms over random pushes and truncations', () => {
+  it('agrees with an array of terms over random pushes, truncations and compactions', () => {
     const rng = new SeededRng(3);
-    const base = { index: 100, term: 2 };
-    const ranges = new TermRanges(base);
+    let base = 100;
+    const ranges = new TermRanges({ index: base, term: 2 });
     const terms = [2];
     for (let round = 0; round < 2000; round++) {
       if (randomBelow(rng, 5) === 0) {
         const keepCount = 1 + randomBelow(rng, terms.length);
         terms.length = keepCount;
-        ranges.truncate(base.index + keepCount);
+        ranges.truncate(base + keepCount);
+      }
+      if (randomBelow(rng, 20) === 0) {
+        const dropCount = randomBelow(rng, terms.length);
+        terms.splice(0, dropCount);
+        base += dropCount;
+        ranges.compact(base);
       }
       const term = (terms.at(-1) ?? 0) + (randomBelow(rng, 4) === 0 ? randomBelow(rng, 3) : 0);
-      ranges.push(base.index + terms.length, term);
+      ranges.push(base + terms.length, term);
       terms.push(term);
       const position = randomBelow(rng, terms.length);
-      expect(ranges.at(base.index + position)).toBe(terms[position]);
+      expect(ranges.at(base + position)).toBe(terms[position]);
     }
-    terms.forEach((term, i) => expect(ranges.at(base.index + i)).toBe(term));
+    terms.forEach((term, i) => expect(ranges.at(base + i)).toBe(term));
   });
 
   it('costs memory per term, not per entry', () => {

@@ -36,8 +36,20 @@ export class TermRanges {
     }
   }
 
+  /** Makes `base`, which lies in [base, last], the new base. */
+  compact(base: number): void {
+    const position = this.#positionOf(base);
+    this.#starts.splice(0, position);
+    this.#terms.splice(0, position);
+    this.#starts[0] = base;
+  }
+
   /** Term of `index`; the caller has checked that it lies in [base, last]. */
   at(index: number): number {
+    return this.#terms[this.#positionOf(index)] ?? 0;
+  }
+
+  #positionOf(index: number): number {
     let low = 0;
     let high = this.#starts.length - 1;
     while (low < high) {
@@ -45,6 +57,6 @@ export class TermRanges {
       if ((this.#starts[middle] ?? Infinity) <= index) low = middle;
       else high = middle - 1;
     }
-    return this.#terms[low] ?? 0;
+    return low;
   }
 }
