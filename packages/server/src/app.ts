@@ -6,10 +6,13 @@ import type { Registry } from 'prom-client';
 import type { Edge } from './edge.ts';
 import type { EdgeEnv } from './http/exchange.ts';
 import { ackRoutes } from './routes/ack.ts';
+import { configureRoutes } from './routes/configure.ts';
 import { healthRoutes } from './routes/health.ts';
+import { leaseRoutes } from './routes/lease.ts';
 import { metricsRoutes } from './routes/metrics.ts';
 import { popRoutes } from './routes/pop.ts';
 import { pushRoutes } from './routes/push.ts';
+import { queueRoutes } from './routes/queues.ts';
 import { routedApp } from './routed-app.ts';
 
 /** Builds the app. `registry` is what `/metrics/prometheus` shows. */
@@ -18,6 +21,9 @@ export function createApp(edge: Edge, registry: Registry): Hono<EdgeEnv> {
     ...pushRoutes(edge),
     ...popRoutes(edge),
     ...ackRoutes(edge),
+    ...leaseRoutes(edge),
+    ...configureRoutes(edge),
+    ...queueRoutes(edge),
     ...healthRoutes(edge),
     ...metricsRoutes(edge, registry),
   ];

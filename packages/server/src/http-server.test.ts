@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { eventually } from './testing/eventually.ts';
 import { routedApp } from './routed-app.ts';
 import { jsonBytes } from './http/answers.ts';
 import { ByteBudget } from './http/byte-budget.ts';
@@ -73,7 +74,9 @@ function describeBody(body: Uint8Array): { size: number; digest: string } {
 }
 
 function bytes(size: number): Uint8Array {
-  return Uint8Array.from({ length: size }, (_, i) => (i * 31) % 251);
+  const body = new Uint8Array(size);
+  for (let i = 0; i < size; i++) body[i] = (i * 31) % 251;
+  return body;
 }
 
 describe('bodies', () => {
@@ -93,7 +96,7 @@ describe('bodies', () => {
     const client = await connect();
     await client.send('POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 6\r\n\r\n');
     await client.send('abc');
-    await vi.waitFor(() => expect(budget.usedBytes).toBe(6));
+    await eventually(() => expect(budget.usedBytes).toBe(6));
     await client.send('def');
     expect((await client.answer()).json).toEqual(describeBody(Buffer.from('abcdef')));
     expect(budget.usedBytes).toBe(0);
@@ -105,7 +108,7 @@ describe('bodies', () => {
     const half = 'x'.repeat(100_000);
     await client.send('POST /echo HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
     await client.send(`186a0\r\n${half}\r\n`);
-    await vi.waitFor(() => expect(budget.usedBytes).toBe(100_000));
+    await eventually(() => expect(budget.usedBytes).toBe(100_000));
     await client.send(`186a0\r\n${half}\r\n0\r\n\r\n`);
     expect((await client.answer()).json).toEqual(describeBody(Buffer.from(half + half)));
     expect(budget.usedBytes).toBe(0);
@@ -157,13 +160,13 @@ describe('a body that is too large', () => {
     await client.send(chunk + chunk + chunk);
     const answer = await client.answer();
     expect(answer.status).toBe(413);
-    await vi.waitFor(() => expect(budget.usedBytes).toBe(0));
+    await eventually(() => expect(budget.usedBytes).toBe(0));
   });
 
   test('does not keep a client that sends everything first from reading the answer', async () => {
     const { connect } = await serve();
     const client = await connect();
-    await client.post('/echo', bytes(16 * BYTES_MAX));
+    await client.post('/echo', new Uint8Array(16 * BYTES_MAX));
     expect((await client.answer()).status).toBe(413);
     await client.ended();
   });
@@ -174,9 +177,9 @@ describe('a request that never becomes complete', () => {
     const { connect, budget, lines } = await serve();
     const client = await connect();
     await client.send('POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 500\r\n\r\nabc');
-    await vi.waitFor(() => expect(budget.usedBytes).toBe(500));
+    await eventually(() => expect(budget.usedBytes).toBe(500));
     client.destroy();
-    await vi.waitFor(() => expect(budget.usedBytes).toBe(0));
+    await eventually(() => expect(budget.usedBytes).toBe(0));
     expect(lines).toEqual([]);
   });
 
@@ -188,7 +191,7 @@ describe('a request that never becomes complete', () => {
     const answer = await client.answer();
     expect(answer.status).toBe(408);
     expect(answer.json).toMatchObject({ code: 'bad_request' });
-    await vi.waitFor(() => expect(budget.usedBytes).toBe(0));
+    await eventually(() => expect(budget.usedBytes).toBe(0));
   });
 
   test.each([
@@ -218,7 +221,7 @@ describe('a request that never becomes complete', () => {
     expect(answer.status).toBe(400);
     expect(answer.json).toMatchObject({ code: 'bad_request' });
     await client.ended();
-    await vi.waitFor(() => expect(budget.usedBytes).toBe(0));
+    await eventually(() => expect(budget.usedBytes).toBe(0));
   });
 
   test('is refused with 431 when its head is too large', async () => {
@@ -235,7 +238,7 @@ describe('admission', () => {
     const { connect } = await serve({ budget });
     const first = await connect();
     await first.send('POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 80\r\n\r\n');
-    await vi.waitFor(() => expect(budget.usedBytes).toBe(80));
+    await eventually(() => expect(budget.usedBytes).toBe(80));
     const second = await connect();
     await second.post('/echo', bytes(30));
     const answer = await second.answer();
@@ -254,12 +257,12 @@ describe('admission', () => {
     const { connect } = await serve({ budget });
     const first = await connect();
     await first.send('POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 30000\r\n\r\n');
-    await vi.waitFor(() => expect(budget.usedBytes).toBe(30_000));
+    await eventually(() => expect(budget.usedBytes).toBe(30_000));
     const second = await connect();
     await second.send('POST /echo HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
     await second.send(`15f90\r\n${'x'.repeat(90_000)}\r\n`);
     expect((await second.answer()).status).toBe(429);
-    await vi.waitFor(() => expect(budget.usedBytes).toBe(30_000));
+    await eventually(() => expect(budget.usedBytes).toBe(30_000));
   });
 });
 
@@ -319,7 +322,7 @@ describe('close', () => {
     await idle.answer();
     const busy = await connect();
     await busy.get('/wait');
-    await vi.waitFor(() => expect(server.connectionCount).toBe(2));
+    await eventually(() => expect(server.connectionCount).toBe(2));
     const closed = server.close(60_000);
     await idle.ended();
     await expect(RawClient.open(port)).rejects.toThrow('ECONNREFUSED');
@@ -333,7 +336,7 @@ describe('close', () => {
     const { server, connect } = await serve({ waitFor: new Promise(() => {}) });
     const client = await connect();
     await client.get('/wait');
-    await vi.waitFor(() => expect(server.connectionCount).toBe(1));
+    await eventually(() => expect(server.connectionCount).toBe(1));
     await server.close(10);
     await client.ended();
   });

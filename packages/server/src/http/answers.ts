@@ -11,18 +11,18 @@ const TEXT_HEADERS: Readonly<Record<string, string>> = {
 const encoder = new TextEncoder();
 
 /** Answers with bytes that already are JSON. The bytes must not change afterwards. */
-export function jsonBytes(bytes: Uint8Array, status = 200): Response {
-  return new Response(asBody(bytes), { status, headers: JSON_HEADERS });
+export function jsonBytes(
+  bytes: Uint8Array,
+  status = 200,
+  headers?: Readonly<Record<string, string>>,
+): Response {
+  const allHeaders = headers === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...headers };
+  return new Response(asBody(bytes), { status, headers: allHeaders });
 }
 
 /** Answers with a value as JSON. For everything but the hot routes. */
-export function json(
-  value: unknown,
-  status = 200,
-  headers: Readonly<Record<string, string>> = {},
-): Response {
-  const body = encoder.encode(JSON.stringify(value));
-  return new Response(body, { status, headers: { ...JSON_HEADERS, ...headers } });
+export function json(value: unknown, status = 200): Response {
+  return jsonBytes(encoder.encode(JSON.stringify(value)), status);
 }
 
 /** Answers with plain text. */

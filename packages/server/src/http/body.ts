@@ -108,9 +108,9 @@ function rejectWhenGone(incoming: IncomingMessage, reject: (error: Error) => voi
   incoming.on('error', (cause) => {
     reject(new ClientGoneError('the connection failed', { cause }));
   });
-  // After `end` this comes too, and changes nothing any more.
   incoming.on('close', () => {
-    reject(new ClientGoneError('the connection was closed'));
+    // It comes after every `end` too; an error that nobody needs would cost its stack trace.
+    if (!incoming.readableEnded) reject(new ClientGoneError('the connection was closed'));
   });
 }
 

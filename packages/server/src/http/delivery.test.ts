@@ -2,11 +2,12 @@ import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { eventually } from '../testing/eventually.ts';
 import { RawClient } from '../testing/raw-client.ts';
 import { clientSignal, watchDelivery } from './delivery.ts';
 
 /** More than the buffers of a loopback connection take in. */
-const LARGE = Buffer.alloc(32 * 1024 * 1024, 0x20);
+const LARGE = Buffer.alloc(16 * 1024 * 1024, 0x20);
 
 const closers: (() => void)[] = [];
 
@@ -34,19 +35,19 @@ describe('clientSignal', () => {
     const signals: AbortSignal[] = [];
     const client = await serve((outgoing) => signals.push(clientSignal(outgoing)));
     await client.get('/');
-    await vi.waitFor(() => expect(signals).toHaveLength(1));
+    await eventually(() => expect(signals).toHaveLength(1));
     expect(signals[0]!.aborted).toBe(false);
     client.destroy();
-    await vi.waitFor(() => expect(signals[0]!.aborted).toBe(true));
+    await eventually(() => expect(signals[0]!.aborted).toBe(true));
   });
 
   test('is aborted from the start when the client has left already', async () => {
     const outgoings: ServerResponse[] = [];
     const client = await serve((outgoing) => outgoings.push(outgoing));
     await client.get('/');
-    await vi.waitFor(() => expect(outgoings).toHaveLength(1));
+    await eventually(() => expect(outgoings).toHaveLength(1));
     client.destroy();
-    await vi.waitFor(() => expect(outgoings[0]!.closed).toBe(true));
+    await eventually(() => expect(outgoings[0]!.closed).toBe(true));
     expect(clientSignal(outgoings[0]!).aborted).toBe(true);
   });
 
@@ -59,9 +60,9 @@ describe('clientSignal', () => {
       outgoing.end('there');
     });
     await client.get('/');
-    await vi.waitFor(() => expect(outgoings).toHaveLength(1));
+    await eventually(() => expect(outgoings).toHaveLength(1));
     client.destroy();
-    await vi.waitFor(() => expect(outgoings[0]!.closed).toBe(true));
+    await eventually(() => expect(outgoings[0]!.closed).toBe(true));
     expect(signals[0]!.aborted).toBe(false);
   });
 });
@@ -79,7 +80,7 @@ describe('watchDelivery', () => {
     await client.get('/');
     expect((await client.answer()).body).toBe('there');
     client.destroy();
-    await vi.waitFor(() => expect(outgoings[0]!.closed).toBe(true));
+    await eventually(() => expect(outgoings[0]!.closed).toBe(true));
     expect(onLost).not.toHaveBeenCalled();
   });
 
@@ -91,7 +92,7 @@ describe('watchDelivery', () => {
       client.destroy();
     });
     await client.get('/');
-    await vi.waitFor(() => expect(onLost).toHaveBeenCalledTimes(1));
+    await eventually(() => expect(onLost).toHaveBeenCalledTimes(1));
   });
 
   test('tells at once when the client has left before the answer', async () => {
@@ -99,9 +100,9 @@ describe('watchDelivery', () => {
     const outgoings: ServerResponse[] = [];
     const client = await serve((outgoing) => outgoings.push(outgoing));
     await client.get('/');
-    await vi.waitFor(() => expect(outgoings).toHaveLength(1));
+    await eventually(() => expect(outgoings).toHaveLength(1));
     client.destroy();
-    await vi.waitFor(() => expect(outgoings[0]!.closed).toBe(true));
+    await eventually(() => expect(outgoings[0]!.closed).toBe(true));
     watchDelivery(outgoings[0]!, onLost);
     expect(onLost).toHaveBeenCalledTimes(1);
   });

@@ -2,12 +2,12 @@
 // else a 500 that is logged with its stack, once. A client's own mistake is a debug line at most.
 
 import { CodecError, InvariantError } from '@queen-ts/base';
-import { BrokerError, ERRORS } from '@queen-ts/protocol';
+import { BrokerError, ERRORS, QueryError, renderError } from '@queen-ts/protocol';
 import type { ErrorCode, Refused } from '@queen-ts/protocol';
 import { StorageError } from '@queen-ts/storage';
 import type { Logger } from 'pino';
 import type { EdgeCounters } from '../metrics/edge-counters.ts';
-import { json } from './answers.ts';
+import { jsonBytes, text } from './answers.ts';
 import { ClientGoneError } from './body.ts';
 import { socketSides } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
@@ -18,8 +18,6 @@ const RETRY_AFTER_SECONDS: ReadonlyMap<number, string> = new Map([
   [429, '1'],
   [503, '1'],
 ]);
-
-const encoder = new TextEncoder();
 
 /** What turning errors into answers needs. */
 export interface ErrorAnswering {
@@ -39,6 +37,10 @@ export function createErrorHandler(
       options.log.debug({ code: error.code, path: exchange.req.path }, 'request refused');
       return brokerErrorAnswer(error, exchange);
     }
+    if (error instanceof QueryError) {
+      options.counters.countError('bad_request');
+      return text(error.message, 400);
+    }
     if (error instanceof ClientGoneError) {
       options.log.debug({ path: exchange.req.path }, 'client gone');
       return codeAnswer('bad_body', 'the request was not complete');
@@ -52,11 +54,11 @@ export function createErrorHandler(
 /** Answers with a code of the table and a text. */
 export function codeAnswer(
   code: ErrorCode,
-  text: string,
+  message: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   const { status } = ERRORS[code];
-  return json({ error: text, code }, status, { ...retryHeaders(status), ...headers });
+  return jsonBytes(renderError({ code, message }), status, { ...retryHeaders(status), ...headers });
 }
 
 /** True when the node must not go on: a broken invariant, or stored data that cannot be read. */
@@ -73,13 +75,14 @@ export function refusedAnswer(refused: Refused, counters: EdgeCounters): Respons
 }
 
 function brokerErrorAnswer(error: BrokerError, exchange: Exchange): Response {
-  const sides = socketSides(exchange);
-  if (sides === undefined || !hasLargeUnreadBody(sides.incoming)) {
-    return codeAnswer(error.code, error.message);
-  }
   const { status } = ERRORS[error.code];
-  const body = encoder.encode(JSON.stringify({ error: error.message, code: error.code }));
-  return refuseUnread(sides, { status, headers: retryHeaders(status), body });
+  const body = renderError(error);
+  const headers = retryHeaders(status);
+  const sides = socketSides(exchange);
+  if (sides !== undefined && hasLargeUnreadBody(sides.incoming)) {
+    return refuseUnread(sides, { status, headers, body });
+  }
+  return jsonBytes(body, status, headers);
 }
 
 function retryHeaders(status: number): Readonly<Record<string, string>> {

@@ -1,6 +1,7 @@
 import { BrokerError } from '@queen-ts/protocol';
 import type { EmptyReason } from '@queen-ts/protocol';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { eventually } from '../testing/eventually.ts';
 import { delivered, emptyPop } from '../testing/delivered.ts';
 import type { FakeBroker } from '../testing/fake-broker.ts';
 import { untilAborted } from '../testing/fake-broker.ts';
@@ -149,7 +150,7 @@ describe('a pop', () => {
       return emptyPop(command, 'empty');
     };
     const first = app.request(`${QUEUE}?wait=true`);
-    await vi.waitFor(() => expect(broker.pops).toHaveLength(1));
+    await eventually(() => expect(broker.pops).toHaveLength(1));
     const second = await app.request(`${QUEUE}?wait=true`);
     expect(second.status).toBe(429);
     expect(await second.json()).toMatchObject({ code: 'overloaded' });
@@ -183,10 +184,10 @@ describe('a client that leaves', () => {
     broker.onPop = (_command, options) => untilAborted(options);
     const client = await connect();
     await client.get(`${QUEUE}?wait=true`);
-    await vi.waitFor(() => expect(broker.popOptions).toHaveLength(1));
+    await eventually(() => expect(broker.popOptions).toHaveLength(1));
     expect(broker.popOptions[0]?.signal.aborted).toBe(false);
     client.destroy();
-    await vi.waitFor(() => expect(broker.popOptions[0]?.signal.aborted).toBe(true));
+    await eventually(() => expect(broker.popOptions[0]?.signal.aborted).toBe(true));
     expect(lines).toEqual([]);
     expect(edge.counters.popUndelivered).toBe(0);
   });
@@ -205,9 +206,9 @@ describe('a client that leaves', () => {
     };
     const client = await connect();
     await client.get(QUEUE);
-    await vi.waitFor(() => expect(broker.pops).toHaveLength(1));
+    await eventually(() => expect(broker.pops).toHaveLength(1));
     client.destroy();
-    await vi.waitFor(() => expect(broker.released).toEqual([broker.pops[0]?.leaseId]));
+    await eventually(() => expect(broker.released).toEqual([broker.pops[0]?.leaseId]));
     expect(edge.counters.popUndelivered).toBe(1);
   });
 
@@ -215,7 +216,8 @@ describe('a client that leaves', () => {
     const { app, broker } = testEdge();
     const { connect, close } = await serveApp(app);
     closers.push(close);
-    const large = JSON.stringify('x'.repeat(32 * 1024 * 1024));
+    // More than the buffers of a loopback connection take in.
+    const large = JSON.stringify('x'.repeat(16 * 1024 * 1024));
     const client = await connect();
     broker.onPop = (command) => {
       const { outcome, payloads } = delivered(command, [large]);
@@ -225,7 +227,7 @@ describe('a client that leaves', () => {
       return outcome;
     };
     await client.get(QUEUE);
-    await vi.waitFor(() => expect(broker.released).toEqual([broker.pops[0]?.leaseId]));
+    await eventually(() => expect(broker.released).toEqual([broker.pops[0]?.leaseId]));
   });
 
   test('after its answer keeps its lease', async () => {
@@ -253,7 +255,7 @@ describe('a client that leaves', () => {
         signal.addEventListener('abort', () => resolve(outcome));
       });
     await client.get(`${QUEUE}?autoAck=true`);
-    await vi.waitFor(() => expect(broker.pops).toHaveLength(1));
+    await eventually(() => expect(broker.pops).toHaveLength(1));
     client.destroy();
     await close();
     expect(broker.released).toEqual([]);

@@ -1,5 +1,6 @@
 import { BrokerError, PUSH_STATUS } from '@queen-ts/protocol';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../testing/eventually.ts';
 import { storedAll } from '../testing/fake-broker.ts';
 import { testEdge, TEST_NOW_US } from '../testing/test-edge.ts';
 
@@ -96,7 +97,7 @@ describe('a push', () => {
       return storedAll(1);
     };
     const answer = app.request(PUSH, post('{"items":[{"queue":"a","payload":1}]}'));
-    await vi.waitFor(() => expect(broker.commands).toHaveLength(1));
+    await eventually(() => expect(broker.commands).toHaveLength(1));
     expect(edge.pushBudget.usedBytes).toBeGreaterThan(0);
     // Acks have room of their own.
     expect(edge.controlBudget.usedBytes).toBe(0);
