@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { runRandomCluster } from './testing/random-cluster.ts';
 import type { RandomRunOptions, RandomRunResult } from './testing/random-cluster.ts';
 
-const SEED_COUNT = 150;
+const SEED_COUNT = 100;
 
 describe('a cluster under random faults', () => {
   it.each([

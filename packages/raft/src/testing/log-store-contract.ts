@@ -175,13 +175,12 @@ function compactCases(get: () => LogStoreFixture): void {
     expectLog(await get().reopen(), [entryOf(3, 3)], 3);
   });
 
-  it.each([
+  it.for([
     ['beyond the end', 40],
     ['inside the log', 2],
-  ])('installs a snapshot %s', async (_where, index) => {
+  ] as const)('installs a snapshot %s', async ([, index], { skip }) => {
     const { store } = get();
-    expect.hasAssertions();
-    if (store.install === undefined) return expect(store.install).toBeUndefined();
+    if (store.install === undefined) return skip();
     await store.append([1, 2, 3].map((position) => entryOf(position, 1)));
     await store.install({ index, term: 6 });
     const expectInstalled = (reader: LogReader): void => {
