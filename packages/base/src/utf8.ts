@@ -4,6 +4,9 @@
 /** Strings up to this many bytes are cheaper to build by hand than through the decoder. */
 const SHORT_SIZE = 24;
 
+/** ASCII strings up to this length are cheaper to encode by hand than through the encoder. */
+const SHORT_LENGTH = 64;
+
 /** `ignoreBOM` keeps a leading U+FEFF as the character it is. Non-streaming, so without state. */
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const ENCODER = new TextEncoder();
@@ -28,7 +31,14 @@ export function decodeUtf8(
 
 /** Returns the UTF-8 of `text`. Unpaired surrogates become U+FFFD: check `isWellFormed` first. */
 export function encodeUtf8(text: string): Uint8Array {
-  return ENCODER.encode(text);
+  if (text.length > SHORT_LENGTH) return ENCODER.encode(text);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit >= 0x80) return ENCODER.encode(text);
+    bytes[i] = unit;
+  }
+  return bytes;
 }
 
 /** Returns the size in bytes of `text` in UTF-8, unpaired surrogates counted as U+FFFD. */

@@ -82,10 +82,10 @@ export class BlockReader {
     check(blockSize >= BLOCK_HEADER_SIZE, address, 'is smaller than a header');
     const isWhole = blockSize <= WHOLE_READ_SIZE_MAX;
     const head = this.#read(0, isWhole ? blockSize : BLOCK_HEADER_SIZE);
-    const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
-    check(head[0] === BLOCK_FORMAT_VERSION, address, `has format version ${head[0]}`);
+    const view = viewOf(head);
+    check(head[0] === BLOCK_FORMAT_VERSION, address, () => `has format version ${head[0]}`);
     this.flags = head[1]!;
-    check((this.flags & ~KNOWN_FLAGS) === 0, address, `has unknown flags ${this.flags}`);
+    check((this.flags & ~KNOWN_FLAGS) === 0, address, () => `has unknown flags ${this.flags}`);
     const subSize = view.getUint16(2, true);
     this.count = view.getUint32(4, true);
     check(this.count >= 1, address, 'holds no message');
@@ -106,11 +106,7 @@ export class BlockReader {
     this.#framesStart = subStart + subSize;
     check(this.#framesStart <= blockSize, address, 'has tables larger than itself');
     this.#tables = isWhole ? head : this.#read(0, this.#framesStart);
-    this.#view = new DataView(
-      this.#tables.buffer,
-      this.#tables.byteOffset,
-      this.#tables.byteLength,
-    );
+    this.#view = isWhole ? view : viewOf(this.#tables);
     this.producerSub = this.#readSub(subStart);
   }
 
@@ -166,7 +162,7 @@ export class BlockReader {
     check(
       first >= 0 && count >= 1 && first + count <= this.count,
       this.#address,
-      `has no ordinals [${first}, ${first + count})`,
+      () => `has no ordinals [${first}, ${first + count})`,
     );
     let from = this.#framesStart;
     for (let ordinal = 0; ordinal < first; ordinal++) from += this.#frameSize(ordinal);
@@ -210,13 +206,22 @@ export class BlockReader {
       from: blockStart + from,
       toExclusive: blockStart + toExclusive,
     });
-    check(bytes.length === toExclusive - from, this.#address, `was read as ${bytes.length} bytes`);
+    check(
+      bytes.length === toExclusive - from,
+      this.#address,
+      () => `was read as ${bytes.length} bytes`,
+    );
     return bytes;
   }
 }
 
-function check(condition: boolean, address: BlockAddress, what: string): void {
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function check(condition: boolean, address: BlockAddress, what: string | (() => string)): void {
   if (condition) return;
   const { entryIndex, blockStart, blockSize } = address;
-  throw new CodecError(`block at ${entryIndex}:${blockStart} of ${blockSize} bytes ${what}`);
+  const text = typeof what === 'string' ? what : what();
+  throw new CodecError(`block at ${entryIndex}:${blockStart} of ${blockSize} bytes ${text}`);
 }
