@@ -102,6 +102,11 @@ export class MemoryPayloads implements PayloadReader {
     this.#entries.set(index, payload);
   }
 
+  /** Forgets all entries. */
+  clear(): void {
+    this.#entries.clear();
+  }
+
   payload(range: { index: number; from: number; toExclusive: number }): Uint8Array {
     const payload = this.#entries.get(range.index);
     assert(payload !== undefined, () => `no entry ${range.index}`);
