@@ -15,6 +15,9 @@ import { Outbox } from './outbox.ts';
 import type { Entry, LogReader } from './ports.ts';
 import type { Role } from './ready.ts';
 
+/** How much of the log is read at a time when a node starts. */
+const SCAN_SIZE_BYTES = 2 ** 20;
+
 /** A message without what every message of this node has in common. */
 export type Outgoing = Message extends infer M
   ? M extends Message
@@ -87,7 +90,7 @@ export class Core {
       index: 0,
       membership: options.membership ?? foundingMembership(options),
     });
-    this.#readMemberships(store, appliedIndex);
+    this.#readMemberships(store, options);
     this.resetElectionTimer();
   }
 
@@ -207,17 +210,43 @@ export class Core {
     return { from, incarnation, term, ...outgoing } as Message;
   }
 
-  /** Finds the memberships that were appended after the state machine's last checkpoint. */
-  #readMemberships(store: LogReader, appliedIndex: number): void {
-    let from = appliedIndex + 1;
-    while (from <= store.lastIndex) {
-      const range = { from, toExclusive: store.lastIndex + 1, maxBytes: 1 << 20 };
-      for (const entry of store.entries(range)) {
-        from = entry.index + 1;
-        if (entry.type !== 'membership') continue;
-        this.memberships.append(entry.index, decodeMembership(entry.head));
-      }
+  /**
+   * Finds the memberships in the log after the one that the state machine kept; without one, all of
+   * them, for which the log must be complete.
+   */
+  #readMemberships(store: LogReader, options: RaftNodeOptions): void {
+    const { membership, appliedIndex } = options;
+    const isKnown = membership !== undefined;
+    assert(
+      isKnown || store.firstIndex === 1,
+      () => `the log starts at ${store.firstIndex}, and no membership was given`,
+    );
+    const range = { from: isKnown ? appliedIndex + 1 : 1, toExclusive: store.lastIndex + 1 };
+    for (const { index, head } of membershipEntriesOf(store, range)) {
+      this.memberships.append(index, decodeMembership(head));
     }
     this.memberships.commit(this.log.commitIndex);
   }
+}
+
+/** The membership entries of a range, by index where the store keeps one, else by reading it all. */
+function membershipEntriesOf(
+  store: LogReader,
+  range: { readonly from: number; readonly toExclusive: number },
+): Entry[] {
+  const found: Entry[] = [];
+  const indexes = store.membershipIndexes?.(range);
+  if (indexes !== undefined) {
+    for (const from of indexes) {
+      found.push(...store.entries({ from, toExclusive: from + 1, maxBytes: 0 }));
+    }
+    return found;
+  }
+  let { from } = range;
+  while (from < range.toExclusive) {
+    const entries = store.entries({ ...range, from, maxBytes: SCAN_SIZE_BYTES });
+    found.push(...entries.filter(({ type }) => type === 'membership'));
+    from += entries.length;
+  }
+  return found;
 }

@@ -1,5 +1,6 @@
 // The public door of @queen-ts/raft.
 
+export { describeMembership, describeMessage, describeReady, describeStatus } from './describe.ts';
 export { decodeMembership, encodeMembership } from './membership-codec.ts';
 export { memberOf, MEMBER_COUNT_MAX, membershipOf, votersOf } from './membership.ts';
 export type { ChangeRefusal, Member, MemberRole, Membership } from './membership.ts';

@@ -1,11 +1,14 @@
 import { SeededRng } from '@queen-ts/base';
 import { describe, expect, it } from 'vitest';
+import { encodeMembership } from './membership-codec.ts';
+import { membershipOf } from './membership.ts';
 import { channelOf } from './messages.ts';
 import type { Message, VoteReply } from './messages.ts';
 import { toNodeId } from './node-id.ts';
 import type { NodeId } from './node-id.ts';
 import { RaftNode } from './node.ts';
 import type { RaftNodeOptions } from './options.ts';
+import type { Entry, LogReader } from './ports.ts';
 import type { Ready } from './ready.ts';
 import { MemoryLogStore } from './testing/memory-log-store.ts';
 
@@ -83,6 +86,40 @@ describe('the protocol between core and driver', () => {
   });
 });
 
+describe('the members a node starts with', () => {
+  const three = membershipOf([
+    { id: A, role: 'voter', incarnation: 100, address: '' },
+    { id: B, role: 'voter', incarnation: 200, address: 'b:1' },
+    { id: C, role: 'learner', incarnation: 0, address: 'c:1' },
+  ]);
+  const hardState = { term: 1, votedFor: 0, commitIndex: 2 } as const;
+  const head = encodeMembership(three);
+  const entries = [
+    entryOf(1, 1),
+    { ...entryOf(2, 1), type: 'membership', head },
+    entryOf(3, 1),
+  ] as const;
+
+  it.each([
+    ['by the index of the store', (log: MemoryLogStore): LogReader => log],
+    ['by reading all of it', withoutMembershipIndexes],
+  ])('are read from a complete log, applied or not, %s', (_how, readerOf) => {
+    for (const appliedIndex of [0, 2]) {
+      const log = readerOf(storeOf(entries));
+      const { node } = nodeOf({ log, hardState, appliedIndex, voters: [A] });
+      expect(node.status).toMatchObject({ membership: three, membershipIndex: 2 });
+    }
+  });
+
+  it('must be given when the log does not reach back', () => {
+    const log = storeOf(entries);
+    log.compactNow(2);
+    const options = { log, hardState, appliedIndex: 2 };
+    expect(() => nodeOf(options)).toThrow('the log starts at 3, and no membership was given');
+    expect(nodeOf({ ...options, membership: three }).node.status.membership).toBe(three);
+  });
+});
+
 describe('what a node refuses', () => {
   it.each([
     ['a heartbeat as slow as the election', { heartbeatTicks: 10 }, 'heartbeat every 10'],
@@ -119,6 +156,16 @@ describe('what a node refuses', () => {
     expect(() => node.step(appendTo(A, { prevIndex: 0, entries: conflicting }))).toThrow(
       'committed entry 2 has term 2 elsewhere',
     );
+  });
+});
+
+describe('what a follower commits', () => {
+  it('ends where the append ends, although the log and the commit index go on', () => {
+    const log = storeOf([entryOf(1, 1), entryOf(2, 1), entryOf(3, 1)]);
+    const { node } = nodeOf({ log, hardState: { term: 1, votedFor: 0, commitIndex: 0 } });
+    const entries = [entryOf(2, 1)];
+    node.step(appendTo(A, { term: 2, prevIndex: 1, prevTerm: 1, entries, commitIndex: 9 }));
+    expect(node.status).toMatchObject({ commitIndex: 2, lastIndex: 3 });
   });
 });
 
@@ -196,6 +243,24 @@ function nodeOf(options: Partial<RaftNodeOptions>): { node: RaftNode } {
     ...options,
   });
   return { node };
+}
+
+function storeOf(entries: readonly Entry[]): MemoryLogStore {
+  const log = new MemoryLogStore();
+  log.begin(entries);
+  log.sync();
+  return log;
+}
+
+/** The store as one that keeps no index of membership entries. */
+function withoutMembershipIndexes(log: MemoryLogStore): LogReader {
+  return {
+    firstIndex: log.firstIndex,
+    lastIndex: log.lastIndex,
+    term: (index) => log.term(index),
+    entries: (range) => log.entries({ ...range, maxBytes: 0 }),
+    payload: (range) => log.payload(range),
+  };
 }
 
 /** A node that leads term 1 with everything persisted and applied. */

@@ -40,7 +40,10 @@ export interface RaftNodeOptions {
   readonly hardState: HardState;
   /** The index the state machine starts from; entries after it are handed out again. */
   readonly appliedIndex: number;
-  /** The membership in force at `appliedIndex`, as the state machine kept it; absent on a new node. */
+  /**
+   * The membership in force at `appliedIndex`, as the state machine kept it. May be absent as long as
+   * the log is complete from index 1 on.
+   */
   readonly membership?: Membership;
   readonly rng: Rng;
   /** Ticks without a leader before an election, drawn from [electionTicks, 2 * electionTicks). */

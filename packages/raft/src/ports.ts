@@ -53,6 +53,11 @@ export interface LogReader {
    * the store can. The caller must not mutate them.
    */
   payload(range: { index: number; from: number; toExclusive: number }): Uint8Array;
+  /**
+   * Indexes in [from, toExclusive) of entries of type membership, ascending. There are few; a store
+   * that knows them spares the core reading the whole log when it starts. Optional.
+   */
+  membershipIndexes?(range: { from: number; toExclusive: number }): number[];
 }
 
 /**

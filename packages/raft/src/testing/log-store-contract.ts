@@ -95,6 +95,23 @@ function appendCases(get: () => LogStoreFixture): void {
     }
   });
 
+  it('names the indexes of membership entries, also after truncation and restart', async ({
+    skip,
+  }) => {
+    const { store } = get();
+    if (store.membershipIndexes === undefined) return skip();
+    const entries = [1, 2, 3, 4, 5].map((index) =>
+      entryOf(index, 1, { type: index % 2 === 0 ? 'membership' : 'command' }),
+    );
+    await store.append(entries);
+    expect(store.membershipIndexes({ from: 1, toExclusive: 6 })).toEqual([2, 4]);
+    expect(store.membershipIndexes({ from: 3, toExclusive: 4 })).toEqual([]);
+    await store.append([entryOf(4, 2), entryOf(5, 2, { type: 'membership' })]);
+    const range = { from: 2, toExclusive: 6 };
+    expect(store.membershipIndexes(range)).toEqual([2, 5]);
+    expect((await get().reopen()).membershipIndexes?.(range)).toEqual([2, 5]);
+  });
+
   it('goes on after a restart', async () => {
     await get().store.append([entryOf(1, 1), entryOf(2, 1)]);
     const store = await get().reopen();

@@ -60,6 +60,15 @@ export class MemoryLogStore implements LogStore {
     return this.#at(range.index).payload.subarray(range.from, range.toExclusive);
   }
 
+  membershipIndexes(range: { from: number; toExclusive: number }): number[] {
+    this.#checkOpen();
+    return this.#live.entries
+      .filter(({ type, index }) => {
+        return type === 'membership' && index >= range.from && index < range.toExclusive;
+      })
+      .map(({ index }) => index);
+  }
+
   async append(entries: readonly Entry[]): Promise<void> {
     assert(!this.#appendRunning, 'append overlaps another append');
     this.#appendRunning = true;
