@@ -11,8 +11,8 @@ import { RowAllocator } from './tables/row-allocator.ts';
 
 /** Rows of all cursors, by (partition row, group number) and by lease id. */
 export class Cursors {
-  readonly index = new CursorIndex();
-  readonly leases = new LeaseIndex();
+  readonly index: CursorIndex;
+  readonly leases: LeaseIndex;
   /** First offset that is not acked. */
   readonly next = new U48Column();
   readonly retryCount = new U32Column();
@@ -27,6 +27,11 @@ export class Cursors {
   readonly #settledWords = [new U32Column(), new U32Column(), new U32Column(), new U32Column()];
   readonly #leaseWords = new Uint32Array(4);
   readonly #rows = new RowAllocator();
+
+  constructor(seed: number) {
+    this.index = new CursorIndex({ seed });
+    this.leases = new LeaseIndex({ seed });
+  }
 
   /** Live cursors. */
   get count(): number {

@@ -29,6 +29,11 @@ export interface EngineOptions {
    */
   readonly payloads: PayloadReader;
   readonly limits: EngineLimits;
+  /**
+   * Seeds the hash tables, since clients choose names: any 32-bit integer, random in production. It
+   * never shows in entries, answers or digests. Default 0.
+   */
+  readonly tableSeed?: number;
 }
 
 /** Opens one planning cycle: everything planned until it is closed becomes one log entry. */
@@ -91,7 +96,7 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     this.#payloads = new EntryPayloads(options.payloads);
-    this.#state = new State(this.#payloads);
+    this.#state = new State(this.#payloads, options.tableSeed ?? 0);
     this.#context = new PlanContext(this.#state, options.limits);
   }
 

@@ -18,7 +18,7 @@ export interface NewPartition {
 
 /** Rows of all partitions, by name inside their queue and by wire number. */
 export class Partitions {
-  readonly names = new NameIndex();
+  readonly names: NameIndex;
   readonly numbers = new NumberIndex();
   /** Wire number of a row. */
   readonly number = new U32Column();
@@ -38,6 +38,10 @@ export class Partitions {
   /** Last write, claim or ack, for the cleanup of idle partitions. */
   readonly activeUs = new F64Column();
   readonly #rows = new RowAllocator();
+
+  constructor(seed: number) {
+    this.names = new NameIndex({ seed });
+  }
 
   /** Live partitions. */
   get count(): number {

@@ -39,8 +39,8 @@ export class State {
   /** Counts changes of queues and their options. */
   queuesVersion = 0;
   readonly groups = new Map<number, GroupState>();
-  readonly partitions = new Partitions();
-  readonly cursors = new Cursors();
+  readonly partitions: Partitions;
+  readonly cursors: Cursors;
   readonly blocks = new BlockIndex();
   readonly dedup = new DedupIndex({ sliceUs: DEDUP_SLICE_US });
   readonly deadLetters = new DeadLetters();
@@ -68,8 +68,10 @@ export class State {
   /** Whether somebody drains the signals: on the leader. */
   isSignalling = false;
 
-  constructor(payload: PayloadReader) {
+  constructor(payload: PayloadReader, tableSeed: number) {
     this.payload = payload;
+    this.partitions = new Partitions(tableSeed);
+    this.cursors = new Cursors(tableSeed);
   }
 
   /** The live queue of a partition, or undefined when its queue is deleted. */
