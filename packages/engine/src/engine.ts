@@ -11,6 +11,7 @@ import type { EngineLimits } from './limits.ts';
 import { PlanContext } from './plan/context.ts';
 import { planHousekeeping } from './plan/housekeeping.ts';
 import { planCommand } from './plan/plan.ts';
+import { planCleanup, planRetention } from './plan/retention.ts';
 import { listQueues } from './queries/list-queues.ts';
 import type { QueueFilter, QueueList } from './queries/queue-view.ts';
 import { forgetIds } from './memory.ts';
@@ -151,6 +152,25 @@ export class Engine {
   planHousekeeping(budget: number): number {
     this.#assertOpen();
     return planHousekeeping(this.#context, budget);
+  }
+
+  /**
+   * Looks at up to `budget` partitions of queues with a retention rule and removes appends that may
+   * go. Inside a cycle. Returns whether the pass over all of them is complete.
+   */
+  planRetention(budget: number): boolean {
+    this.#assertOpen();
+    return planRetention(this.#context, budget);
+  }
+
+  /**
+   * Looks at up to `budget` partitions and removes those that are empty, without dead letters, and
+   * were not written, claimed or acked for `idleUs`. Inside a cycle. Returns whether the pass over
+   * all of them is complete.
+   */
+  planCleanup(limits: { readonly budget: number; readonly idleUs: number }): boolean {
+    this.#assertOpen();
+    return planCleanup(this.#context, limits);
   }
 
   /** Ends the cycle. Undefined when nothing had an effect: then the index stays unused. */

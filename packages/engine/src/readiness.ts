@@ -32,6 +32,13 @@ export function noteAppend(state: State, queue: QueueState, partitionRow: number
   }
 }
 
+/** Notes that nothing is retained: a pop of each group seals its cursor, nobody needs to be woken. */
+export function noteEmptied(queue: QueueState, ordinal: number): void {
+  for (const group of queue.groups) {
+    if (group.isRegistered && ordinal < group.walkFrom) group.ready.push(ordinal);
+  }
+}
+
 /** Arms the partition for all groups at `atUs`, or when an earlier timer fires. */
 export function deferUntil(
   state: State,

@@ -3,6 +3,7 @@
 import { assert } from '@queen-ts/base';
 import type { LogStartEffect } from '@queen-ts/protocol';
 import { partitionRowByNumber, queueByNumber } from '../invariants.ts';
+import { noteEmptied } from '../readiness.ts';
 import type { State } from '../state.ts';
 
 /** Moves the log start to the end of a block. */
@@ -25,4 +26,5 @@ export function applyLogStart(state: State, effect: LogStartEffect): void {
   queue.retainedBytes -= bytes;
   partitions.retainedBytes.set(row, partitions.retainedBytes.get(row) - bytes);
   partitions.logStart.set(row, effect.offset);
+  if (effect.offset === partitions.tail.get(row)) noteEmptied(queue, partitions.ordinal.get(row));
 }

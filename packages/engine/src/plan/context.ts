@@ -9,6 +9,7 @@ import type { EngineLimits } from '../limits.ts';
 import type { QueueState } from '../queue-state.ts';
 import type { State } from '../state.ts';
 import { IdMatcher } from './id-matcher.ts';
+import { PartitionSweep } from './partition-sweep.ts';
 
 const SCRATCH_ITEMS_MIN = 1024;
 
@@ -26,6 +27,9 @@ export class PlanContext {
   /** Queues by labels, valid for one version of the queue table. */
   readonly labelled = new Map<string, readonly QueueState[]>();
   labelledVersion = -1;
+  /** Passes of retention and of the cleanup of partitions. */
+  readonly retention = new PartitionSweep();
+  readonly cleanup = new PartitionSweep();
   #items = new Uint32Array(SCRATCH_ITEMS_MIN);
 
   constructor(state: State, limits: EngineLimits) {

@@ -1,0 +1,56 @@
+// A pass over the partitions of many queues, a bounded number at a time. The position is the
+// leader's own affair: a new leader starts a new pass.
+
+import type { QueueState } from '../queue-state.ts';
+import type { State } from '../state.ts';
+
+/** One pass after the other. */
+export class PartitionSweep {
+  /** Numbers of the queues that this pass has yet to visit, last one first; undefined between passes. */
+  #queues: number[] | undefined = undefined;
+  #ordinal = 0;
+
+  /**
+   * Visits up to `budget` partitions of the queues that `wants` accepts; `visit` may remove the one
+   * it is given. Returns whether the pass is complete; the next call then starts another one.
+   */
+  run(
+    state: State,
+    budget: number,
+    pass: {
+      readonly wants: (queue: QueueState) => boolean;
+      readonly visit: (queue: QueueState, row: number) => void;
+    },
+  ): boolean {
+    this.#queues ??= [...state.queues.keys()].reverse();
+    let left = budget;
+    for (;;) {
+      const number = this.#queues.at(-1);
+      if (number === undefined) break;
+      const queue = state.queues.get(number);
+      if (queue !== undefined && !queue.isDeleted && pass.wants(queue)) {
+        left -= this.#visitSome(queue, left, pass.visit);
+        if (this.#ordinal < queue.partitions.end) return false;
+      }
+      this.#queues.pop();
+      this.#ordinal = 0;
+    }
+    this.#queues = undefined;
+    return true;
+  }
+
+  #visitSome(
+    queue: QueueState,
+    budget: number,
+    visit: (queue: QueueState, row: number) => void,
+  ): number {
+    const from = this.#ordinal;
+    const toExclusive = Math.min(from + budget, queue.partitions.end);
+    for (let ordinal = from; ordinal < toExclusive; ordinal += 1) {
+      const row = queue.partitions.row(ordinal);
+      if (row !== 0) visit(queue, row);
+    }
+    this.#ordinal = toExclusive;
+    return toExclusive - from;
+  }
+}
