@@ -12,6 +12,10 @@ export interface BrokerLimits {
   readonly cycleBytesMax: number;
   /** Entries planned and not yet committed. */
   readonly entriesInFlightMax: number;
+  /** Soft limit on one append to a peer and on one batch of committed entries, in bytes. */
+  readonly appendBytesMax: number;
+  /** Appends to one peer that are not acknowledged yet, in bytes. */
+  readonly appendInFlightBytesMax: number;
   /** Pops that may be parked at once. */
   readonly parkedPopsMax: number;
   /** Partitions of deleted queues that one cycle removes. */
@@ -31,6 +35,8 @@ export const BROKER_LIMITS_DEFAULT: BrokerLimits = {
   cycleCommandsMax: 4096,
   cycleBytesMax: 1024 * 1024,
   entriesInFlightMax: 8,
+  appendBytesMax: 1024 * 1024,
+  appendInFlightBytesMax: 8 * 1024 * 1024,
   parkedPopsMax: 100_000,
   housekeepingPartitionsMax: 1000,
   popReplyMarginUs: 50_000,

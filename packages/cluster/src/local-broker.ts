@@ -28,7 +28,7 @@ import {
   rebuilding,
 } from './refusals.ts';
 import { Replica } from './replica.ts';
-import type { EngineState } from './replica.ts';
+import type { EngineState, ReplicaView } from './replica.ts';
 import { claimOf, PopRequest, Request } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -113,6 +113,11 @@ export class LocalBroker implements Broker {
       if (this.#failure !== undefined) throw this.#failure;
       await this.#nextChange();
     }
+  }
+
+  /** This node's copy of the state. Read-only. */
+  get replica(): ReplicaView {
+    return this.#replica;
   }
 
   get payloads(): PayloadReader {

@@ -17,6 +17,15 @@ export interface EngineState {
   readonly appliedIndex: number;
 }
 
+/**
+ * A node's state as others may look at it. A leader's engine is ahead of `appliedIndex` by what is in
+ * flight: compare digests only where the engine's newest entry is not beyond it.
+ */
+export interface ReplicaView extends EngineState {
+  /** False while the engine is rebuilt: then it lags behind what the node has committed. */
+  readonly isCurrent: boolean;
+}
+
 /** Parts of a replica. */
 export interface ReplicaParts {
   /** An engine as of the oldest state that the log can continue. */
@@ -30,7 +39,7 @@ export interface ReplicaParts {
 }
 
 /** The state of one node. */
-export class Replica {
+export class Replica implements ReplicaView {
   readonly #parts: ReplicaParts;
   #engine: Engine;
   #appliedIndex: number;

@@ -9,14 +9,8 @@ import type { Broker } from './broker.ts';
 import { InFlight } from './in-flight.ts';
 import type { BrokerLimits } from './limits.ts';
 import { LocalBroker } from './local-broker.ts';
-import type { EngineState } from './replica.ts';
+import type { EngineState, ReplicaView } from './replica.ts';
 import type { Scheduler } from './scheduler.ts';
-
-/** Soft limit on one append to a peer and on one batch of committed entries, in bytes. */
-const APPEND_BYTES_MAX = 1024 * 1024;
-
-/** Appends to one peer that are not acknowledged yet, in bytes. */
-const APPEND_INFLIGHT_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Everything a node's broker is made of; nothing here is global. */
 export interface BrokerOptions {
@@ -55,6 +49,8 @@ export interface ClusterOptions {
 export interface NodeBroker extends Broker {
   /** Takes a message from another member. */
   receive(message: Message): void;
+  /** This node's copy of the state, to compare digests with those of its peers (I9). Read-only. */
+  readonly replica: ReplicaView;
   /** Starts the timers; resolves when the cluster has a leader and this node knows its identity. */
   start(): Promise<void>;
 }
@@ -104,8 +100,8 @@ export async function openBroker(
     electionTicks: Math.max(2, Math.round(options.electionMs / options.heartbeatMs)),
     heartbeatTicks: 1,
     limits: {
-      maxAppendBytes: APPEND_BYTES_MAX,
-      maxInflightBytes: APPEND_INFLIGHT_BYTES_MAX,
+      maxAppendBytes: options.limits.appendBytesMax,
+      maxInflightBytes: options.limits.appendInFlightBytesMax,
       maxUncommittedBytes: uncommittedBytesMax(options),
     },
   });
