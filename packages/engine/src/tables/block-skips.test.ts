@@ -8,7 +8,12 @@ test('an empty list has no record', () => {
   expect(skips.recordBefore(0, () => true)).toBe(0);
 });
 
-test.each([1, 2, 3])('agrees with an array while nodes come and go, seed %d', (seed) => {
+test.each([
+  { seed: 1, appendPercent: 60 },
+  { seed: 2, appendPercent: 80 },
+  { seed: 3, appendPercent: 50 },
+  { seed: 4, appendPercent: 51 },
+])('agrees with an array while nodes come and go, %o', ({ seed, appendPercent }) => {
   const rng = new SeededRng(seed);
   const skips = new BlockSkips();
   // Two lists share the pool, so that a freed node of one is soon a node of the other.
@@ -19,7 +24,7 @@ test.each([1, 2, 3])('agrees with an array while nodes come and go, seed %d', (s
     const which = randomBelow(rng, 2);
     const model = models[which] as { record: number; base: number }[];
     const name = names[which] as number;
-    if (model.length === 0 || randomBelow(rng, 100) < 60) {
+    if (model.length === 0 || randomBelow(rng, 100) < appendPercent) {
       const base = (bases[which] as number) + 1 + randomBelow(rng, 3);
       bases[which] = base;
       model.push({ record: i, base });
@@ -41,6 +46,20 @@ test.each([1, 2, 3])('agrees with an array while nodes come and go, seed %d', (s
     const found = skips.recordBefore(names[which] as number, (record) => record < limit);
     expect(found).toBe(before?.record ?? 0);
   }
+});
+
+test('a jump to a freed node does not lead into the list that uses the node now', () => {
+  const skips = new BlockSkips();
+  let first = skips.append(0, 11, 1);
+  first = skips.append(first, 12, 2);
+  let second = skips.append(0, 21, 1000);
+  first = skips.dropOldest(first);
+  second = skips.append(second, 22, 2000);
+  first = skips.append(first, 13, 50);
+  expect(skips.recordAtOrBefore(first, 10)).toBe(12);
+  expect(skips.recordAtOrBefore(first, 50)).toBe(13);
+  expect(skips.recordBefore(first, (record) => record < 13)).toBe(12);
+  expect(skips.recordAtOrBefore(second, 1500)).toBe(21);
 });
 
 test.each([0, 1000, 31_000])('a search takes O(log n) steps after %d drops', (drops) => {

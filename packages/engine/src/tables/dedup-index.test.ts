@@ -92,10 +92,12 @@ test('one id in a hundred thousand partitions is found in each', () => {
   for (let partition = 1; partition <= 100_000; partition += 1) {
     index.insert(partition, id, 0, partition * 3, 5);
   }
+  let wrong = 0;
   for (let partition = 1; partition <= 100_000; partition += 1) {
-    expect(index.find(partition, id, 0, 5)).toBe(1);
-    expect(index.candidate(0)).toBe(partition * 3);
+    const count = index.find(partition, id, 0, 5);
+    if (count !== 1 || index.candidate(0) !== partition * 3) wrong += 1;
   }
+  expect(wrong).toBe(0);
 });
 
 test('candidates come lowest offset first and those of old slices are left out', () => {
@@ -167,20 +169,22 @@ test('when slice numbers run out the current slice goes on and nothing is forgot
   expect(index.count).toBe(0);
 });
 
-test('costs at most 19 bytes an id while it grows, and shrinks when ids are forgotten', () => {
+test('costs at most 18.5 bytes an id while it grows, and shrinks when ids are forgotten', () => {
   const rng = new SeededRng(5);
   const index = new DedupIndex({ sliceUs: 100_000 });
   const words = new Uint32Array(4);
+  let most = 0;
   for (let id = 1; id <= 400_000; id += 1) {
     words[0] = rng.u32();
     words[1] = rng.u32();
     index.insert(1, words, 0, id, id);
-    if (id > 1000 && id % 101 === 0) expect(index.bytes / id).toBeLessThan(21.5);
+    if (id > 1000) most = Math.max(most, index.bytes / id);
   }
-  expect(index.bytes / 400_000).toBeLessThan(19.5);
+  expect(most).toBeLessThan(18.5);
+  expect(index.bytes / 400_000).toBeLessThan(18);
   for (let i = 0; i < 40; i += 1) index.forgetBefore(399_999);
   expect(index.count).toBe(100_001 - 1);
-  expect(index.bytes).toBeLessThan(100_000 * 19.5);
+  expect(index.bytes).toBeLessThan(100_000 * 18);
 });
 
 test('in a steady state the forgotten part stays small without calls to forgetBefore', () => {
@@ -188,7 +192,7 @@ test('in a steady state the forgotten part stays small without calls to forgetBe
   const index = new DedupIndex({ sliceUs: 12_500 });
   const words = new Uint32Array(4);
   let largest = 0;
-  for (let id = 1; id <= 800_000; id += 1) {
+  for (let id = 1; id <= 500_000; id += 1) {
     words[0] = rng.u32();
     words[1] = rng.u32();
     index.insert(1, words, 0, id, id);
@@ -196,7 +200,7 @@ test('in a steady state the forgotten part stays small without calls to forgetBe
     if (id > 200_000) largest = Math.max(largest, index.bytes);
   }
   expect(index.count).toBeLessThanOrEqual(112_501);
-  expect(largest).toBeLessThan(112_500 * 24);
+  expect(largest).toBeLessThan(112_500 * 22);
 });
 
 test('refuses a slice without extent', () => {

@@ -38,7 +38,7 @@ test('agrees with a set on random allocations across bit-word and chunk boundari
   for (let i = 0; i < 60_000; i += 1) {
     if (order.length === 0 || randomBelow(rng, 100) < 55) {
       const row = rows.allocate();
-      expect(live.has(row)).toBe(false);
+      if (live.has(row)) expect.fail(`row ${row} was handed out twice`);
       live.add(row);
       order.push(row);
     } else {
@@ -52,7 +52,7 @@ test('agrees with a set on random allocations across bit-word and chunk boundari
   }
   expect(rows.liveCount).toBe(live.size);
   for (let row = 0; row <= rows.highWater + 1; row += 1) {
-    expect(rows.isLive(row)).toBe(live.has(row));
+    if (rows.isLive(row) !== live.has(row)) expect.fail(`row ${row} is half live`);
   }
 });
 

@@ -41,10 +41,12 @@ describe.each(HASHES)('with hashes that are $name', ({ hash, rows }) => {
       }
     }
     expect(table.count).toBe(live.size);
+    let wrong = 0;
     for (let row = 1; row <= rows; row += 1) {
-      const found = rowsOf(table, hash(row)).filter((other) => other === row);
-      expect(found).toEqual(live.has(row) ? [row] : []);
+      const found = rowsOf(table, hash(row)).filter((other) => other === row).length;
+      if (found !== (live.has(row) ? 1 : 0)) wrong += 1;
     }
+    expect(wrong).toBe(0);
   });
 
   test('is empty and small again after everything was removed', () => {
@@ -54,16 +56,20 @@ describe.each(HASHES)('with hashes that are $name', ({ hash, rows }) => {
     for (let row = 1; row <= rows; row += 1) table.remove(hash(row), row);
     expect(table.count).toBe(0);
     expect(table.bytes).toBeLessThan(full / 8);
-    for (let row = 1; row <= rows; row += 1) expect(rowsOf(table, hash(row))).toEqual([]);
+    let left = 0;
+    for (let row = 1; row <= rows; row += 1) left += rowsOf(table, hash(row)).length;
+    expect(left).toBe(0);
   });
 });
 
 test('costs at most 12 bytes a row at any size beyond a few hundred rows', () => {
   const table = new RowTable();
+  let most = 0;
   for (let row = 1; row <= 200_000; row += 1) {
     table.insert(mix32(row), row);
-    if (row > 500 && row % 97 === 0) expect(table.bytes / row).toBeLessThan(12);
+    if (row > 500) most = Math.max(most, table.bytes / row);
   }
+  expect(most).toBeLessThan(12);
 });
 
 test('keeps several rows under one hash and removes the right one', () => {
