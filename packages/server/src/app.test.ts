@@ -1,3 +1,5 @@
+// Health and metrics through the whole app.
+
 import { describe, expect, test } from 'vitest';
 import { testEdge } from './testing/test-edge.ts';
 

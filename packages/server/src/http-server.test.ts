@@ -1,3 +1,5 @@
+// The edge over real connections: bodies, limits, admission, broken requests, closing.
+
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import { eventually } from './testing/eventually.ts';

@@ -1,3 +1,5 @@
+// Paths, unknown routes and errors, for any set of routes.
+
 import { InvariantError } from '@queen-ts/base';
 import { BrokerError } from '@queen-ts/protocol';
 import { describe, expect, test } from 'vitest';

@@ -1,3 +1,5 @@
+// What the environment may say, and what stops a start.
+
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from './config-error.ts';

@@ -28,8 +28,9 @@ export interface Config {
   readonly bodyBytesMax: number;
   /** Largest planned command. */
   readonly entryBytesMax: number;
-  /** Default `timeout` of a pop; also the deadline of a push, up to {@link WRITE_TIMEOUT_MS_MAX}. */
+  /** Default `timeout` of a pop. */
   readonly popTimeoutMs: number;
+  /** Deadline of a push: the same, up to a minute. */
   readonly pushTimeoutMs: number;
   /** Deadline of acks, lease extensions and everything else. */
   readonly statementTimeoutMs: number;
@@ -45,7 +46,7 @@ export interface Config {
 }
 
 /** Longest deadline of a request that is not a pop. */
-export const WRITE_TIMEOUT_MS_MAX = 60_000;
+const WRITE_TIMEOUT_MS_MAX = 60_000;
 
 const PORT_DEFAULT = 6632;
 const SIZE_MAX = 2 ** 31 - 1;

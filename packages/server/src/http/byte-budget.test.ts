@@ -1,3 +1,5 @@
+// Who is admitted, in which order, and what comes back.
+
 import { BrokerError } from '@queen-ts/protocol';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ByteBudget } from './byte-budget.ts';

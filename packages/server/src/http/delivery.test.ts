@@ -1,3 +1,5 @@
+// Clients that leave before and during their answer, over real connections.
+
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

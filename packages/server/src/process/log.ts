@@ -45,7 +45,7 @@ function standardOutput(): LineSink {
 }
 
 /** Turns a JSON record into `time LEVEL message field=value …`, and a stack below if it has one. */
-export function readableLine(line: string): string {
+function readableLine(line: string): string {
   const record = JSON.parse(line) as Record<string, unknown>;
   const { level, time, msg, err } = record;
   const levelName = (LEVEL_NAMES.get(level) ?? 'INFO').padEnd(5);

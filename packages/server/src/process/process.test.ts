@@ -1,3 +1,5 @@
+// Log, banner, refusals and randomness of the process.
+
 import { StorageError } from '@queen-ts/storage';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';

@@ -1,3 +1,5 @@
+// A whole node in this process, on a real data directory.
+
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';

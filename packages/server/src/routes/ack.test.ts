@@ -1,3 +1,5 @@
+// The ack routes over a fake broker.
+
 import { ACK_ERROR, ACK_STATUS } from '@queen-ts/protocol';
 import type { AckCommand, AckOutcome } from '@queen-ts/protocol';
 import { describe, expect, test } from 'vitest';

@@ -1,3 +1,5 @@
+// Leases, configuration and queue resources over a fake broker.
+
 import type { ConfigureCommand } from '@queen-ts/protocol';
 import { CONFIGURED_QUEUE_DEFAULTS } from '@queen-ts/protocol';
 import { describe, expect, test } from 'vitest';

@@ -1,3 +1,5 @@
+// The pop routes over a fake broker, and clients that do not stay for the answer.
+
 import { BrokerError } from '@queen-ts/protocol';
 import type { EmptyReason } from '@queen-ts/protocol';
 import { afterEach, describe, expect, test } from 'vitest';

@@ -1,3 +1,5 @@
+// The push route over a fake broker.
+
 import { BrokerError, PUSH_STATUS } from '@queen-ts/protocol';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../testing/eventually.ts';
