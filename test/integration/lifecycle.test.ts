@@ -78,7 +78,7 @@ describe('SIGTERM', () => {
     expect([...queued].filter((id) => !found.has(id))).toEqual([]);
   });
 
-  it('sent twice ends it no differently', async () => {
+  it('sent twice at once ends it no differently', async () => {
     const broker = await launch();
     const waiting = broker.client
       .popRaw('queue/q', { wait: true, timeout: 60_000 })

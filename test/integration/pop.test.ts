@@ -330,10 +330,23 @@ describe('a waiting pop', () => {
     await broker.client.parked(1);
     hangUp.abort();
     expect(await outcome).toBe('hung up');
-    await broker.client.parked(0);
     await fill(queue, 1);
     const batch = await broker.client.pop(queue, { wait: true, timeout: 10_000 });
     expect(batch?.messages[0]).toMatchObject({ data: 0, deliveryAttempt: 1 });
+  });
+
+  it('gives up its place when its client hangs up', async () => {
+    const queue = broker.queueName();
+    const hangUp = new AbortController();
+    const waiting = Array.from({ length: 3 }, () =>
+      broker.client
+        .popRaw(`queue/${queue}`, { wait: true, timeout: 600_000 }, hangUp.signal)
+        .catch(() => undefined),
+    );
+    await broker.client.parked(3);
+    hangUp.abort();
+    await Promise.all(waiting);
+    await broker.client.parked(0);
   });
 });
 
