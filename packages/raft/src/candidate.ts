@@ -46,11 +46,15 @@ export function stepVoteReply(core: Core, message: VoteReply): void {
   recordVote(core, message);
 }
 
-/** A stalled disk could not make the vote durable; a pending snapshot is about to replace the log. */
+/**
+ * A node that an uncommitted change takes the vote from must still stand: its log may be the only one
+ * that can win (4.2.2). A stalled disk could not make the vote durable; a pending snapshot is about to
+ * replace the log.
+ */
 function mayCampaign(core: Core): boolean {
   return (
     core.role !== 'leader' &&
-    core.isVoter &&
+    core.memberships.mayVote(core.id) &&
     !core.isIdentityRefused &&
     !core.isDiskStalled &&
     core.log.pendingSnapshot === undefined
@@ -86,9 +90,7 @@ function recordVote(
   if (election.votes.has(vote.from)) return;
   election.votes.set(vote.from, vote.granted);
   if (vote.granted) election.incarnations.set(vote.from, vote.incarnation);
-  const voters = votersOf(core.memberships.latest);
-  const votes = voters.map((id) => election.votes.get(id));
-  switch (electionOutcome(votes, neededVotes(core, voters.length))) {
+  switch (outcomeOf(core, election)) {
     case 'won':
       if (core.role === 'preCandidate') startElection(core, { transfer: false });
       else becomeLeader(core, election.incarnations);
@@ -103,9 +105,17 @@ function recordVote(
 
 /**
  * An empty log proves nothing: a voter that lost its disk looks like one that never started. So the
- * group is founded by everybody (ADR 0002), unless the configuration waives it.
+ * group is founded by everybody (ADR 0002), unless the configuration waives it. After that only the
+ * votes of disks on record count: an entry is committed by a majority, and a majority of such votes
+ * has one of them in common with it that still holds what it acknowledged.
  */
-function neededVotes(core: Core, voterCount: number): number {
-  const founds = core.log.lastIndex === 0 && core.foundingVotes === 'all';
-  return founds ? voterCount : majorityOf(voterCount);
+function outcomeOf(core: Core, election: Election): ReturnType<typeof electionOutcome> {
+  const founds = core.log.lastIndex === 0;
+  const voters = core.memberships.latest.members.filter(({ role }) => role === 'voter');
+  const votes = voters.map(({ id, incarnation }) => {
+    const counts = founds || incarnation !== 0;
+    return counts ? election.votes.get(id) : false;
+  });
+  const isUnanimous = founds && core.foundingVotes === 'all';
+  return electionOutcome(votes, isUnanimous ? voters.length : majorityOf(voters.length));
 }

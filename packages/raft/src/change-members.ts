@@ -2,9 +2,16 @@
 // (dissertation 4.1, 4.2; ADR 0002).
 
 import type { Core } from './core.ts';
-import { appendMembership, hasCommittedInTerm, hearsQuorum, leadershipOf } from './leader.ts';
+import {
+  appendMembership,
+  hasCommittedInTerm,
+  hearsQuorum,
+  leadershipOf,
+  withKnownIncarnations,
+} from './leader.ts';
 import { changedMembership, votersOf } from './membership.ts';
 import type { Membership, MembershipChange } from './membership.ts';
+import { majorityOf } from './quorum.ts';
 import type { MembershipResult } from './results.ts';
 
 type Refusal = Extract<MembershipResult, { ok: false }>['refusal'];
@@ -14,12 +21,12 @@ export function proposeMembership(core: Core, change: MembershipChange): Members
   const refusal = refusalOf(core);
   if (refusal !== undefined) return { ok: false, refusal };
   const incarnation = leadershipOf(core).peers.get(change.id)?.incarnation ?? 0;
-  const changed = changedMembership(core.memberships.latest, change, incarnation);
+  const changed = changedMembership(withKnownIncarnations(core), change, incarnation);
   if (typeof changed === 'string') return { ok: false, refusal: changed };
   if (change.kind === 'promote' && !hasCaughtUp(core, change)) {
     return { ok: false, refusal: 'learnerBehind' };
   }
-  if (changesVoters(core, changed) && !hearsQuorum(core, votersOf(changed))) {
+  if (changesVoters(core, changed) && !canGoOn(core, changed)) {
     return { ok: false, refusal: 'noQuorum' };
   }
   const { index, term } = appendMembership(core, changed);
@@ -47,6 +54,15 @@ function hasCaughtUp(core: Core, { id }: MembershipChange): boolean {
     tick - peer.heardAtTick < core.electionTicks &&
     peer.matchIndex >= commitIndexAtHeartbeat
   );
+}
+
+/** Whether the voters of `changed` can commit it now, and elect a leader later. */
+function canGoOn(core: Core, changed: Membership): boolean {
+  const voters = votersOf(changed);
+  const onRecord = changed.members.filter(
+    ({ role, incarnation }) => role === 'voter' && incarnation !== 0,
+  );
+  return hearsQuorum(core, voters) && onRecord.length >= majorityOf(voters.length);
 }
 
 function changesVoters(core: Core, changed: Membership): boolean {

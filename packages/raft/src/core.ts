@@ -94,7 +94,7 @@ export class Core {
     this.resetElectionTimer();
   }
 
-  /** Whether the newest membership lets this node vote and be elected, on this disk. */
+  /** Whether the newest membership, committed or not, gives this node a vote. */
   get isVoter(): boolean {
     return memberOf(this.memberships.latest, this.id)?.role === 'voter';
   }

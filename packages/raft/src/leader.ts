@@ -197,7 +197,7 @@ function appendOwn(
 }
 
 /** The membership in force, with the incarnations of voters that were not known yet. */
-function withKnownIncarnations(core: Core): Membership {
+export function withKnownIncarnations(core: Core): Membership {
   const { peers } = leadershipOf(core);
   const { members } = core.memberships.latest;
   return membershipOf(

@@ -145,6 +145,11 @@ export class MembershipHistory {
     return this.#last.index;
   }
 
+  /** Whether `id` is a voter in the last committed membership or in any after it. */
+  mayVote(id: NodeId): boolean {
+    return this.#records.some(({ membership }) => memberOf(membership, id)?.role === 'voter');
+  }
+
   /** A membership entry was appended. */
   append(index: number, membership: Membership): void {
     assert(index > this.latestIndex, () => `membership ${index} after ${this.latestIndex}`);

@@ -31,8 +31,9 @@ export interface RaftNodeOptions {
   /**
    * How many votes found a group, that is, elect a leader whose log is empty. `all` (default): every
    * voter must answer once, after which a voter that lost its disk is always recognised. `majority`:
-   * a group may be founded with voters missing; if then one founder loses its disk and the only
-   * holder of the log is down, the wiped one and a never-started one could found a second group.
+   * a group may be founded with voters missing, whose votes count once their disk is on record; if
+   * then a founder loses its disk while every other holder of the log is down, it and a node that
+   * never started could found a second group.
    */
   readonly foundingVotes?: 'all' | 'majority';
   /** Entries below `firstIndex` are covered by the state that `appliedIndex` speaks of. */

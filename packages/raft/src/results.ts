@@ -33,7 +33,10 @@ export type MembershipResult =
         | 'termNotCommitted'
         /** The learner has not replicated what was committed one heartbeat ago. */
         | 'learnerBehind'
-        /** The voters after the change that were heard within an election timeout are no majority. */
+        /**
+         * The voters after the change that were heard within an election timeout, or those whose
+         * disk is on record, are no majority.
+         */
         | 'noQuorum'
         | ChangeRefusal;
     };

@@ -21,6 +21,7 @@ export interface RandomRunResult {
   readonly proposedCount: number;
   readonly readCount: number;
   readonly changeCount: number;
+  readonly snapshotCount: number;
   readonly termReached: number;
 }
 
@@ -31,14 +32,20 @@ export interface RandomRunOptions {
   readonly stepCount: number;
   /** Whether voters are demoted, promoted, removed and added on the way. */
   readonly changesMembers: boolean;
+  /** Whether one voter loses its disk half way, and is admitted again in the end. */
+  readonly wipesVoter: boolean;
 }
 
 /** Runs one history; throws InvariantError at the first violation of safety or liveness. */
 export function runRandomCluster(options: RandomRunOptions): RandomRunResult {
   const cluster = new RandomCluster(options);
   cluster.found();
-  for (let step = 0; step < options.stepCount; step++) cluster.step();
+  for (let step = 0; step < options.stepCount; step++) {
+    if (options.wipesVoter && 2 * step === options.stepCount) cluster.wipeVoter();
+    cluster.step();
+  }
   cluster.heal();
+  if (options.wipesVoter) cluster.readmit();
   return cluster.result;
 }
 
@@ -52,10 +59,12 @@ class RandomCluster {
   readonly #persistOdds = new Map<NodeId, number>();
   /** Reads on their way: the least index they may be answered with. */
   readonly #reads = new Map<number, number>();
+  #wiped: SimNode | undefined;
   #network: Message[] = [];
   #proposedCount = 0;
   #readCount = 0;
   #changeCount = 0;
+  #snapshotCount = 0;
 
   constructor(options: RandomRunOptions) {
     this.#options = options;
@@ -70,7 +79,8 @@ class RandomCluster {
             incarnation: id * 100,
             voters,
             learners: [],
-            foundingVotes: this.#chance(2) ? 'all' : 'majority',
+            // A wiped voter costs a disk on record; a majority of them must be left.
+            foundingVotes: options.wipesVoter || this.#chance(2) ? 'all' : 'majority',
             electionTicks: 10,
             heartbeatTicks: 2,
             limits: { maxAppendBytes: 150, maxInflightBytes: 500, maxUncommittedBytes: 2000 },
@@ -87,6 +97,7 @@ class RandomCluster {
       proposedCount: this.#proposedCount,
       readCount: this.#readCount,
       changeCount: this.#changeCount,
+      snapshotCount: this.#snapshotCount,
       termReached: Math.max(...this.#nodes.map(({ node }) => node.status.term)),
     };
   }
@@ -128,21 +139,57 @@ class RandomCluster {
     else if (dice < 50 && this.#options.changesMembers) this.#change(sim);
   }
 
+  /** A voter restarts with an empty disk: from here on a majority of the others is needed. */
+  wipeVoter(): void {
+    const sim = this.#anyNode();
+    this.#wiped = sim;
+    if (!sim.isDown) sim.crash();
+    sim.wipe(sim.id * 100 + 1);
+    sim.restart();
+  }
+
   /** Ends all faults; the group must then elect, commit and agree within 10 election timeouts. */
   heal(): void {
     this.#cuts.clear();
     for (const sim of this.#nodes) if (sim.isDown) sim.restart();
-    const ticks = 100;
-    for (let tick = 0; tick < ticks; tick++) {
+    this.#tickAll(50);
+    this.#leader().node.propose(this.#command());
+    this.#tickAll(50);
+    this.#expectAgreement();
+  }
+
+  /** Gives the wiped voter its vote back, unless its first disk had never been recorded. */
+  readmit(): void {
+    const wiped = this.#wiped;
+    assert(wiped !== undefined, 'no voter was wiped');
+    const { id } = wiped;
+    const recorded = (): number | undefined =>
+      memberOf(this.#leader().node.status.membership, id)?.incarnation;
+    if (recorded() !== wiped.hardState.incarnation) {
+      for (const kind of ['demote', 'promote'] as const) {
+        const result = this.#leader().node.proposeMembership({ kind, id });
+        assert(result.ok, () => `${kind} ${id}: ${JSON.stringify(result)}`);
+        this.#tickAll(20);
+      }
+    }
+    assert(recorded() === wiped.hardState.incarnation, () => `disk of ${id} is ${recorded()}`);
+    this.#expectAgreement();
+  }
+
+  #tickAll(count: number): void {
+    for (let tick = 0; tick < count; tick++) {
       for (const sim of this.#nodes) sim.node.tick();
       this.#settle();
       for (const sim of this.#nodes) this.#checker.check(sim);
-      if (tick === ticks / 2) this.#leader().node.propose(this.#command());
     }
-    const leader = this.#leader();
-    const { membership, lastIndex, commitIndex } = leader.node.status;
+  }
+
+  /** Every member that counts has applied the leader's whole log. */
+  #expectAgreement(): void {
+    const { membership, lastIndex, commitIndex, peers } = this.#leader().node.status;
     assert(lastIndex === commitIndex, () => `commit ${commitIndex} of ${lastIndex} after healing`);
     for (const { id } of membership.members) {
+      if (peers.some((peer) => peer.id === id && peer.isIdentityRefused)) continue;
       const applied = this.#nodes.find((sim) => sim.id === id)?.state.index;
       assert(applied === lastIndex, () => `${id} applied ${applied} of ${lastIndex}`);
     }
@@ -174,6 +221,7 @@ class RandomCluster {
     for (const { to, term, minIndex } of ready.snapshotsToSend) {
       assert(sim.state.index >= minIndex, () => `snapshot ${sim.state.index} < ${minIndex}`);
       this.#post([sim.snapshotMessage(to, term)]);
+      this.#snapshotCount += 1;
       const outcome = this.#chance(3) ? 'failed' : 'finished';
       sim.node.reportSnapshot({ to, outcome, index: sim.state.index });
     }
