@@ -2,6 +2,7 @@
 
 import type { Outcome } from '@queen-ts/protocol';
 import { describe, expect, it } from 'vitest';
+import { BROKER_LIMITS_DEFAULT } from './limits.ts';
 import { expectKind, TestNode } from './testing/test-node.ts';
 
 const ONE = [{ queue: 'orders', partition: 'c-1', id: 'a', data: { n: 1 } }];
@@ -118,6 +119,8 @@ describe('long polls', () => {
     const gone = watch(node.pop({ queue: 'orders' }, { waitUs: 5_000_000, signal: client.signal }));
     await node.time.settle();
     client.abort();
+    await node.time.pass(BROKER_LIMITS_DEFAULT.deadlineResolutionUs);
+    expect(node.broker.status().parkedPops).toBe(0);
     await node.finish(node.push(ONE));
     expect(gone.state).toBe('timeout');
     const popped = expectKind(await node.finish(node.pop({ queue: 'orders' })), 'pop');

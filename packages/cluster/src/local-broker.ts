@@ -151,7 +151,7 @@ export class LocalBroker implements Broker {
       pop.fail(clientLeft());
       return pop.outcome;
     }
-    signal.addEventListener('abort', () => pop.abandon(clientLeft()), { once: true });
+    signal.addEventListener('abort', () => this.#abandon(pop), { once: true });
     this.#enqueue(pop);
     return pop.outcome;
   }
@@ -227,6 +227,16 @@ export class LocalBroker implements Broker {
     await log.close();
   }
 
+  /** The client is gone: nothing is claimed for it any more, and it takes no room in the lot. */
+  #abandon(pop: PopRequest): void {
+    if (pop.state === 'answered') return;
+    const isParked = pop.state === 'parked';
+    pop.fail(clientLeft());
+    if (!isParked) return;
+    this.#lot.expectAnswered(this.#parts.clock.monotonicUs());
+    this.#armDeadlines();
+  }
+
   #isBusy(): boolean {
     return this.#queue.commandCount > 0 || this.#inFlight.size > 0;
   }
@@ -258,8 +268,7 @@ export class LocalBroker implements Broker {
         this.#planCycle(this.#leaderClock);
         this.#driver.pump();
       }
-      const engineUs = this.#leaderClock?.monotonicAtUs(this.#replica.engine.nextTimerUs());
-      this.#deadlines.arm(engineUs ?? Infinity);
+      this.#armDeadlines();
     } catch (error) {
       this.#fail(error);
     }
@@ -375,6 +384,11 @@ export class LocalBroker implements Broker {
     const clock = this.#leaderClock;
     if (this.#lot.size === 0 || clock === undefined) return false;
     return this.#replica.engine.nextTimerUs() <= clock.nowUs();
+  }
+
+  #armDeadlines(): void {
+    const engineUs = this.#leaderClock?.monotonicAtUs(this.#replica.engine.nextTimerUs());
+    this.#deadlines.arm(engineUs ?? Infinity);
   }
 
   #nextChange(): Promise<void> {

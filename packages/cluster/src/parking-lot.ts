@@ -72,6 +72,14 @@ export class ParkingLot {
     lane.push(pop);
   }
 
+  /**
+   * Says that some parked pops were answered elsewhere: they leave with the next {@link expire}, which
+   * is due now. One sweep for all of them keeps a mass of leaving clients cheap.
+   */
+  expectAnswered(nowUs: number): void {
+    this.#nextDeadlineUs = Math.min(this.#nextDeadlineUs, nowUs);
+  }
+
   /** True when anybody waits on the queue or by labels: spares the callers work on the hot path. */
   mayWake(queue: string): boolean {
     return this.#discovery.length > 0 || this.#queues.has(queue);

@@ -71,11 +71,6 @@ export class PopRequest extends Request<PopCommand> {
     assert(this.lastEmpty !== undefined, 'a parked pop was tried before');
     this.answer(this.lastEmpty);
   }
-
-  /** The client is gone: nothing is claimed for it any more. Does nothing if it was answered. */
-  abandon(error: Error): void {
-    if (this.state !== 'answered') this.fail(error);
-  }
 }
 
 /** True when the outcome says that nothing is there to deliver, so that the pop may park. */
