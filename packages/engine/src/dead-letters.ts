@@ -24,6 +24,8 @@ export class DeadLetters {
   /** Newest row of a partition, and the next older one of a row; 0 = none. */
   readonly #newestOf = new U32Column();
   readonly #older = new U32Column();
+  /** The next newer row of the same partition; 0 = none. */
+  readonly #newer = new U32Column();
 
   /** Live dead letters. */
   get count(): number {
@@ -32,7 +34,7 @@ export class DeadLetters {
 
   /** Allocated size in bytes. */
   get bytes(): number {
-    const columns = this.number.bytes * 7 + this.offset.bytes * 2 + this.failedUs.bytes;
+    const columns = this.number.bytes * 8 + this.offset.bytes * 2 + this.failedUs.bytes;
     return columns + this.#newestOf.bytes + this.#rows.bytes;
   }
 
@@ -51,7 +53,10 @@ export class DeadLetters {
     this.recordStart.set(row, effect.recordStart);
     this.blockSize.set(row, effect.blockSize);
     this.recordSize.set(row, effect.recordSize);
-    this.#older.set(row, this.#newestOf.get(partitionRow));
+    const newest = this.#newestOf.get(partitionRow);
+    this.#older.set(row, newest);
+    this.#newer.set(row, 0);
+    if (newest !== 0) this.#newer.set(newest, row);
     this.#newestOf.set(partitionRow, row);
     this.numbers.set(effect.deadLetter, row);
     return row;
@@ -60,10 +65,11 @@ export class DeadLetters {
   /** Removes a row. */
   remove(row: number): void {
     const partitionRow = this.partitionRow.get(row);
-    let newer = 0;
-    for (let at = this.newestOf(partitionRow); at !== row; at = this.#older.get(at)) newer = at;
-    if (newer === 0) this.#newestOf.set(partitionRow, this.#older.get(row));
-    else this.#older.set(newer, this.#older.get(row));
+    const newer = this.#newer.get(row);
+    const older = this.#older.get(row);
+    if (newer === 0) this.#newestOf.set(partitionRow, older);
+    else this.#older.set(newer, older);
+    if (older !== 0) this.#newer.set(older, newer);
     this.numbers.delete(this.number.get(row));
     this.#rows.free(row);
   }
@@ -103,5 +109,6 @@ export class DeadLetters {
     this.blockSize.ensure(rowCount);
     this.recordSize.ensure(rowCount);
     this.#older.ensure(rowCount);
+    this.#newer.ensure(rowCount);
   }
 }

@@ -176,8 +176,36 @@ function work(driver: EngineDriver, seed: number, steps: number): void {
     }).filter((item) => item !== undefined);
     driver.ack(items, pick(groups));
   };
+  const manage = (): void => {
+    const queue = pick(queues);
+    const group = pick(['g', 'h', '__QUEUE_MODE__'] as const);
+    const target = pick([{ kind: 'end' }, { kind: 'instant', atUs: driver.nowUs - 50e6 }] as const);
+    const seek = { kind: 'seek', queue, partition: undefined, group, target } as const;
+    const [letter] = driver.deadLetters();
+    const steps = [
+      () => driver.admin({ ...seek, from: 0, budget: 2 }, 'seek'),
+      () =>
+        driver.admin(
+          { kind: 'deleteGroup', queue, group, withRegistration: true, from: 0, budget: 100 },
+          'deleteGroup',
+        ),
+      () => driver.admin({ kind: 'subscribe', group, fromUs: driver.nowUs - 60e6 }, 'subscribe'),
+      () =>
+        driver.admin({ kind: 'purgeDeadLetters', queue, group, budget: 2 }, 'deletedDeadLetters'),
+      () => {
+        if (letter === undefined) return;
+        const { deadLetterId: id } = letter;
+        const messageId = driver.mintId();
+        driver.admin(
+          { kind: 'replayDeadLetter', id, queue: undefined, partition: 'p0', messageId },
+          'replayDeadLetter',
+        );
+      },
+    ];
+    pick(steps)();
+  };
   const rare = (): void => {
-    const kind = below(6);
+    const kind = below(10);
     if (kind === 0) driver.deleteQueue(pick(queues));
     else if (kind === 1 && held.length > 0) driver.release(pick(held).lease);
     else if (kind === 2 && held.length > 0) driver.extend(pick(held).lease, 1 + below(100));
@@ -187,9 +215,16 @@ function work(driver: EngineDriver, seed: number, steps: number): void {
         windowBuffer: below(2) * 5,
         retryLimit: below(3),
         dedupWindowSeconds: below(2) * 100,
+        maxWaitTimeSeconds: below(2) * 200,
+        retentionEnabled: true,
+        completedRetentionSeconds: below(2) * 20,
       });
     } else if (kind === 4) driver.cycle(() => driver.engine.planHousekeeping(1 + below(3)));
-    else driver.wait(below(40));
+    else if (kind === 5) driver.cycle(() => driver.engine.planRetention(1 + below(5)));
+    else if (kind === 6) {
+      driver.cycle(() => driver.engine.planCleanup({ budget: 10, idleUs: 30e6 }));
+    } else if (kind <= 8) manage();
+    else driver.wait(below(60));
   };
   const kinds = [push, push, pop, pop, pop, ack, ack, rare];
   for (let i = 0; i < steps; i += 1) {
@@ -205,7 +240,7 @@ function work(driver: EngineDriver, seed: number, steps: number): void {
 }
 
 describe('replicas', () => {
-  test.each([1, 2, 3, 4])(
+  test.each([1, 2, 3, 4, 5, 6])(
     'agree on digest and rows after every entry of random work %i',
     (seed) => {
       const driver = new EngineDriver();

@@ -5,6 +5,8 @@
 import { assert, ByteWriter, CodecError, InvariantError } from '@queen-ts/base';
 import { EFFECT, EntryHeadReader } from '@queen-ts/protocol';
 import type { Command, Outcome, PayloadReader } from '@queen-ts/protocol';
+import type { AdminCommand, AdminOutcome } from './admin/commands.ts';
+import { planAdminCommand } from './admin/plan-admin.ts';
 import { applyEffect } from './apply/apply.ts';
 import { EntryPayloads } from './entry-payloads.ts';
 import type { EngineLimits } from './limits.ts';
@@ -12,6 +14,8 @@ import { PlanContext } from './plan/context.ts';
 import { planHousekeeping } from './plan/housekeeping.ts';
 import { planCommand } from './plan/plan.ts';
 import { planCleanup, planRetention } from './plan/retention.ts';
+import { listDeadLetters } from './queries/dead-letters.ts';
+import type { DeadLetterFilter, DeadLetterList } from './queries/dead-letters.ts';
 import { listQueues } from './queries/list-queues.ts';
 import type { QueueFilter, QueueList } from './queries/queue-view.ts';
 import { forgetIds } from './memory.ts';
@@ -145,6 +149,12 @@ export class Engine {
     return planCommand(this.#context, command);
   }
 
+  /** Decides one command of the control plane. Inside a cycle. */
+  planAdmin(command: AdminCommand): AdminOutcome {
+    this.#assertOpen();
+    return planAdminCommand(this.#context, command);
+  }
+
   /**
    * Removes up to `budget` partitions of deleted queues. Inside a cycle. Returns how many it removed;
    * fewer than the budget means that nothing is left to do.
@@ -248,6 +258,11 @@ export class Engine {
   /** Lists queues, newest first. Leases count as live when they end after `nowUs`. */
   listQueues(filter: QueueFilter & { readonly nowUs: number }): QueueList {
     return listQueues(this.#state, filter);
+  }
+
+  /** Lists dead letters, newest first; payloads are lent. */
+  listDeadLetters(filter: DeadLetterFilter): DeadLetterList {
+    return listDeadLetters(this.#state, filter);
   }
 
   /** Number of queues that are not deleted. */

@@ -1,5 +1,21 @@
 // The public door of @queen-ts/engine.
 
+export type {
+  AdminCommand,
+  AdminOutcome,
+  DeletedDeadLettersOutcome,
+  DeleteDeadLettersCommand,
+  DeleteGroupCommand,
+  DeleteGroupOutcome,
+  PurgeDeadLettersCommand,
+  ReplayDeadLetterCommand,
+  ReplayDeadLetterOutcome,
+  SeekCommand,
+  SeekOutcome,
+  SeekTarget,
+  SubscribeCommand,
+  SubscribeOutcome,
+} from './admin/commands.ts';
 export { Engine } from './engine.ts';
 export type {
   CycleStart,
@@ -12,4 +28,5 @@ export type {
 export type { ClusterIdentity } from './state.ts';
 export { CONFLATED_WIDTH_MAX, ENGINE_LIMITS_DEFAULT } from './limits.ts';
 export type { EngineLimits } from './limits.ts';
+export type { DeadLetterFilter, DeadLetterList, DeadLetterView } from './queries/dead-letters.ts';
 export type { MessageCounts, QueueFilter, QueueList, QueueView } from './queries/queue-view.ts';

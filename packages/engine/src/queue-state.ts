@@ -157,6 +157,8 @@ export class GroupState {
   /** Cursors, and those among them with a lease whose end has not been noticed. */
   cursors = 0;
   leases = 0;
+  /** Dead letters filed for the group: while there are any, its row keeps their group's name. */
+  deadLetters = 0;
 
   constructor(group: {
     readonly number: number;

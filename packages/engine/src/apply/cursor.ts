@@ -4,7 +4,7 @@ import { assert } from '@queen-ts/base';
 import type { CursorDeleteEffect, CursorPutEffect } from '@queen-ts/protocol';
 import { groupByNumber, partitionRowByNumber } from '../invariants.ts';
 import type { GroupState } from '../queue-state.ts';
-import { forgetLease, noteLease, noteNoLease } from '../readiness.ts';
+import { arm, forgetLease, noteLease, noteNoLease } from '../readiness.ts';
 import type { State } from '../state.ts';
 
 /** Creates or replaces a cursor. */
@@ -35,7 +35,10 @@ export function applyCursorDelete(state: State, effect: CursorDeleteEffect): voi
   const partitionRow = partitionRowByNumber(state, effect.partition);
   const row = state.cursors.find(partitionRow, effect.group);
   assert(row !== 0, () => `no cursor of group ${effect.group} in partition ${effect.partition}`);
-  forgetCursor(state, groupByNumber(state, effect.group), row);
+  const group = groupByNumber(state, effect.group);
+  forgetCursor(state, group, row);
+  // The group starts again there by its subscription.
+  arm(state, group, partitionRow);
 }
 
 /** Removes a cursor row with its timer. */

@@ -3,7 +3,7 @@
 
 import { assert } from '@queen-ts/base';
 import type { DeadLetterDeleteEffect, DeadLetterPutEffect } from '@queen-ts/protocol';
-import { partitionRowByNumber, queueByNumber } from '../invariants.ts';
+import { groupByNumber, partitionRowByNumber, queueByNumber } from '../invariants.ts';
 import type { State } from '../state.ts';
 
 /** Files a dead letter. */
@@ -14,6 +14,7 @@ export function applyDeadLetterPut(state: State, effect: DeadLetterPutEffect): v
     () => `dead letter ${effect.deadLetter}, not ${state.nextDeadLetter}`,
   );
   state.nextDeadLetter += 1;
+  groupByNumber(state, effect.group).deadLetters += 1;
   state.deadLetters.add(row, state.entryIndex, effect);
   queueByNumber(state, state.partitions.queue.get(row)).deadLetters += 1;
 }
@@ -29,5 +30,6 @@ export function applyDeadLetterDelete(state: State, effect: DeadLetterDeleteEffe
 export function forgetDeadLetter(state: State, row: number): void {
   const partitionRow = state.deadLetters.partitionRow.get(row);
   queueByNumber(state, state.partitions.queue.get(partitionRow)).deadLetters -= 1;
+  groupByNumber(state, state.deadLetters.group.get(row)).deadLetters -= 1;
   state.deadLetters.remove(row);
 }

@@ -7,7 +7,8 @@ import { GroupState } from '../queue-state.ts';
 import { startWalk } from '../readiness.ts';
 import type { State } from '../state.ts';
 
-/** Creates a group or replaces its row. A newly registered one starts to walk its queue. */
+/** Creates a group or replaces its row. A newly registered one, or one
+ * that starts elsewhere, looks at its whole queue. */
 export function applyGroupPut(state: State, effect: GroupPutEffect): void {
   const queue = queueByNumber(state, effect.queue);
   let group = state.groups.get(effect.group);
@@ -20,19 +21,24 @@ export function applyGroupPut(state: State, effect: GroupPutEffect): void {
     queue.addGroup(group);
   }
   assert(group.queue === queue && group.name === effect.name, () => `group ${effect.group}`);
-  const isNew = effect.registered && !group.isRegistered;
+  const isOtherStart = effect.mode !== group.mode || effect.fromUs !== group.fromUs;
+  const isWalking = effect.registered && (!group.isRegistered || isOtherStart);
   group.isRegistered = effect.registered;
   group.registeredUs = effect.registeredUs;
   group.mode = effect.mode;
   group.fromUs = effect.fromUs;
   group.conflation = effect.conflation;
-  if (isNew) startWalk(state, group);
+  if (!effect.registered) group.ready.clear();
+  if (isWalking) startWalk(state, group);
 }
 
-/** Removes a group that has no cursors left. */
+/** Removes a group that has no cursors and no dead letters left. */
 export function applyGroupDelete(state: State, effect: GroupDeleteEffect): void {
   const group = groupByNumber(state, effect.group);
-  assert(group.cursors === 0, () => `group ${effect.group} has ${group.cursors} cursors`);
+  assert(
+    group.cursors === 0 && group.deadLetters === 0,
+    () => `group ${effect.group} has ${group.cursors} cursors, ${group.deadLetters} dead letters`,
+  );
   group.queue.removeGroup(group);
   state.groups.delete(effect.group);
 }

@@ -70,8 +70,12 @@ function startOf(group: string, subscription: Subscription, nowUs: number): Star
     return { mode: GROUP_MODE.ALL, fromUs: 0 };
   }
   if (subscription.mode === 'new') return { mode: GROUP_MODE.NEW, fromUs: nowUs };
-  const fromUs = Math.min(Math.max(subscription.fromUs, 0), nowUs + AHEAD_MAX_US);
-  return { mode: GROUP_MODE.FROM, fromUs };
+  return { mode: GROUP_MODE.FROM, fromUs: clampInstant(subscription.fromUs, nowUs) };
+}
+
+/** The nearest instant that an entry can carry. */
+export function clampInstant(atUs: number, nowUs: number): number {
+  return Math.min(Math.max(atUs, 0), nowUs + AHEAD_MAX_US);
 }
 
 function put(

@@ -15,6 +15,7 @@ import type {
   PayloadReader,
   QueueOptionsPatch,
 } from '@queen-ts/protocol';
+import type { AdminCommand, AdminOutcome } from '../admin/commands.ts';
 import { Engine } from '../engine.ts';
 import type { EntryParts } from '../engine.ts';
 import { ENGINE_LIMITS_DEFAULT } from '../limits.ts';
@@ -84,6 +85,7 @@ export interface DeadLetterRow {
   readonly data: unknown;
   readonly error: string;
   readonly retryCount: number;
+  readonly deadLetterId: Id128;
 }
 
 /** What became claimable. */
@@ -256,6 +258,16 @@ export class EngineDriver {
     return this.engine.listQueues({ ...filter, nowUs: this.nowUs });
   }
 
+  /** Plans a command of the control plane. */
+  admin<K extends AdminOutcome['kind']>(
+    command: AdminCommand,
+    kind: K,
+  ): Extract<AdminOutcome, { kind: K }> {
+    const outcome = this.cycle(() => this.engine.planAdmin(command));
+    assert(outcome.kind === kind, () => `${command.kind} gave ${outcome.kind}`);
+    return outcome as Extract<AdminOutcome, { kind: K }>;
+  }
+
   /** What became claimable since the last call, by names. */
   signals(): Signal[] {
     const signals: Signal[] = [];
@@ -278,31 +290,18 @@ export class EngineDriver {
 
   /** All dead letters, oldest first. */
   deadLetters(): DeadLetterRow[] {
-    const { deadLetters, groups, partitions, payload } = this.engine.state;
-    const rows: DeadLetterRow[] = [];
-    deadLetters.numbers.forEach((_, row) => {
-      const blockStart = deadLetters.recordStart.get(row);
-      const blockSize = deadLetters.blockSize.get(row);
-      const entryIndex = deadLetters.entryIndex.get(row);
-      const partitionRow = deadLetters.partitionRow.get(row);
-      const [message] = this.#readSpan({ entryIndex, blockStart, blockSize, first: 0, count: 1 });
-      const error = payload.payload({
-        index: entryIndex,
-        from: blockStart + blockSize,
-        toExclusive: blockStart + deadLetters.recordSize.get(row),
-      });
-      rows.push({
-        partition: partitions.names.nameText(partitionRow),
-        group: groups.get(deadLetters.group.get(row))?.name ?? '',
-        offset: deadLetters.offset.get(row),
-        id: message!.id,
-        messageId: message!.messageId,
-        data: message!.data,
-        error: decodeUtf8(error, 0, error.length) ?? '',
-        retryCount: deadLetters.retryCount.get(row),
-      });
-    });
-    return rows;
+    const { deadLetters } = this.engine.listDeadLetters({ limit: Infinity });
+    return [...deadLetters].reverse().map((letter) => ({
+      partition: letter.partition,
+      group: letter.group,
+      offset: letter.offset,
+      id: letter.transactionId,
+      messageId: formatUuid(letter.messageId),
+      data: JSON.parse(decodeUtf8(letter.payload, 0, letter.payload.length) ?? '') as unknown,
+      error: letter.error,
+      retryCount: letter.retryCount,
+      deadLetterId: letter.id,
+    }));
   }
 
   #commit(entry: { readonly index: number } & EntryParts): void {
