@@ -1,5 +1,6 @@
 // Finds the row of a partition by its wire number. Numbers are dense and never reused, rows are: a
-// two-level array follows the live numbers and gives a page back when its last number is gone.
+// two-level array follows the live numbers and gives a page back when its last number is gone. Frozen
+// like a column: pages are shared, and written only after they were copied.
 
 import { assert } from '@queen-ts/base';
 
@@ -12,9 +13,19 @@ interface Page {
   live: number;
 }
 
+/** The rows of an index at the moment it was frozen. */
+export interface FrozenNumbers {
+  /** Numbers present. */
+  readonly size: number;
+  /** Every row, in ascending order of numbers. */
+  rows(): Generator<number>;
+}
+
 /** Map from number (>= 1) to row (>= 1); row 0 means absent. */
 export class NumberIndex {
-  readonly #pages: (Page | undefined)[] = [];
+  #pages: (Page | undefined)[] = [];
+  /** The pages that may be written in place. */
+  #writable: (Page | undefined)[] = [];
   #size = 0;
 
   /** Numbers present. */
@@ -32,12 +43,11 @@ export class NumberIndex {
   set(number: number, row: number): void {
     assert(number >= 1 && row >= 1, () => `number ${number} row ${row}`);
     const position = number >>> PAGE_BITS;
-    while (this.#pages.length <= position) this.#pages.push(undefined);
-    let page = this.#pages[position];
-    if (page === undefined) {
-      page = { rows: new Uint32Array(PAGE_SIZE), live: 0 };
-      this.#pages[position] = page;
+    while (this.#pages.length <= position) {
+      this.#pages.push(undefined);
+      this.#writable.push(undefined);
     }
+    const page = this.#writable[position] ?? this.#ownPage(position);
     assert(page.rows[number & PAGE_MASK] === 0, () => `number ${number} is present already`);
     page.rows[number & PAGE_MASK] = row;
     page.live += 1;
@@ -47,12 +57,38 @@ export class NumberIndex {
   /** Removes a number that is present. */
   delete(number: number): void {
     const position = number >>> PAGE_BITS;
-    const page = this.#pages[position];
-    assert(page !== undefined && page.rows[number & PAGE_MASK] !== 0, () => `number ${number}`);
+    assert(this.get(number) !== 0, () => `number ${number}`);
+    const page = this.#writable[position] ?? this.#ownPage(position);
     page.rows[number & PAGE_MASK] = 0;
     page.live -= 1;
     this.#size -= 1;
-    if (page.live === 0) this.#pages[position] = undefined;
+    if (page.live > 0) return;
+    this.#pages[position] = undefined;
+    this.#writable[position] = undefined;
+  }
+
+  /** Returns the numbers as they are now; they stay so whatever changes here. */
+  freeze(): FrozenNumbers {
+    const frozen = new NumberIndex();
+    frozen.#pages = this.#pages.slice();
+    frozen.#size = this.#size;
+    this.#writable.fill(undefined);
+    return frozen;
+  }
+
+  /** Lets pages be written in place again: nobody reads what was frozen any more. */
+  thaw(): void {
+    this.#writable = this.#pages.slice();
+  }
+
+  /** Every row, in ascending order of numbers. The index must not change meanwhile. */
+  *rows(): Generator<number> {
+    for (const page of this.#pages) {
+      if (page === undefined) continue;
+      for (const row of page.rows) {
+        if (row !== 0) yield row;
+      }
+    }
   }
 
   /** Visits every number in ascending order. */
@@ -61,6 +97,18 @@ export class NumberIndex {
       const page = this.#pages[position];
       if (page !== undefined) visitPage(page, position << PAGE_BITS, visit);
     }
+  }
+
+  /** Replaces the shared page at a position by a copy, or creates it. */
+  #ownPage(position: number): Page {
+    const shared = this.#pages[position];
+    const page =
+      shared === undefined
+        ? { rows: new Uint32Array(PAGE_SIZE), live: 0 }
+        : { rows: shared.rows.slice(), live: shared.live };
+    this.#pages[position] = page;
+    this.#writable[position] = page;
+    return page;
   }
 }
 
