@@ -5,6 +5,7 @@
 import { assert } from '@queen-ts/base';
 import { BlockSkips } from './block-skips.ts';
 import { F64Column, U32Column, U48Column, U8Column } from './chunked-columns.ts';
+import type { FrozenColumn } from './chunked-columns.ts';
 import { RowAllocator } from './row-allocator.ts';
 
 /** Records from one skip node to the next. */
@@ -23,6 +24,21 @@ export interface BlockRecord {
   readonly blockSize: number;
   /** Wall time of the append in microseconds; never goes back inside a partition. */
   readonly createdUs: number;
+}
+
+/** The records at the moment the index was frozen; columns by record row. */
+export interface FrozenBlocks {
+  /** Oldest record of a partition, or 0. */
+  head(partitionRow: number): number;
+  /** Record after this one in its partition, or 0. */
+  next(partitionRow: number, record: number): number;
+  readonly recordCount: number;
+  readonly baseOffset: FrozenColumn;
+  readonly count: FrozenColumn;
+  readonly entryIndex: FrozenColumn;
+  readonly blockStart: FrozenColumn;
+  readonly blockSize: FrozenColumn;
+  readonly createdUs: FrozenColumn;
 }
 
 /** Lists of append records by partition row. A record row is valid until it is dropped; 0 = none. */
@@ -183,6 +199,31 @@ export class BlockIndex {
   /** Wall time of a record's append in microseconds. */
   createdUs(record: number): number {
     return this.#createdUs.get(record);
+  }
+
+  /** Returns the records as they are now; they stay so whatever changes here. */
+  freeze(): FrozenBlocks {
+    const tail = this.#tail.freeze();
+    const next = this.#next.freeze();
+    const tailOf = (row: number): number => (row < tail.rowCount ? tail.get(row) : 0);
+    return {
+      head: (row) => (tailOf(row) === 0 ? 0 : next.get(tailOf(row))),
+      next: (row, record) => (record === tail.get(row) ? 0 : next.get(record)),
+      recordCount: this.recordCount,
+      baseOffset: this.#baseOffset.freeze(),
+      count: this.#count.freeze(),
+      entryIndex: this.#entryIndex.freeze(),
+      blockStart: this.#blockStart.freeze(),
+      blockSize: this.#blockSize.freeze(),
+      createdUs: this.#createdUs.freeze(),
+    };
+  }
+
+  /** Ends {@link freeze}: nobody reads what was frozen any more. */
+  thaw(): void {
+    const offsets = [this.#baseOffset, this.#entryIndex, this.#createdUs];
+    const words = [this.#tail, this.#next, this.#count, this.#blockStart, this.#blockSize];
+    for (const column of [...offsets, ...words]) column.thaw();
   }
 
   #check(tail: number, record: BlockRecord): void {

@@ -3,11 +3,15 @@
 // free list of its size and used again by the next record of that size; larger ones (over 1 KiB) are
 // only counted, and the owner may rebuild into a new arena when `freedBytes` says so.
 //
+// A live record never changes, so freezing the arena means to free nothing: refs that die meanwhile are
+// kept aside and freed bit by bit afterwards.
+//
 //   live   u16 length (little-endian), bytes, padding
 //   freed  u32 next free ref of the same size (0 = none)
 
 import { assert } from '@queen-ts/base';
 import { copyBytes, equalBytes, readU32, writeU32 } from './bytes.ts';
+import { U32Column } from './chunked-columns.ts';
 
 /** log2 of the chunk size in bytes. */
 const CHUNK_SHIFT = 20;
@@ -31,6 +35,9 @@ export const ARENA_RECORD_BYTES_MAX = 65_535;
 /** Sizes of records, in units of 8 bytes, that are used again after being freed. */
 const FREE_UNITS_MAX = 128;
 
+/** Kept-aside refs that one call frees after a thaw. */
+const LATE_FREES_PER_CALL = 4;
+
 /** Owns byte strings that are named by 32-bit refs; 0 is no ref. */
 export class ByteArena {
   readonly #chunks: Uint8Array[] = [];
@@ -39,10 +46,14 @@ export class ByteArena {
   /** Next ref to use at the end of the last chunk. Ref 0 stays unused. */
   #nextRef = 1;
   #freedBytes = 0;
+  #isFrozen = false;
+  /** Stack of refs whose life ended while the arena was frozen. */
+  readonly #lateFrees = new U32Column();
+  #lateFreeCount = 0;
 
   /** Allocated size in bytes. */
   get bytes(): number {
-    return this.#chunks.length * CHUNK_SIZE;
+    return this.#chunks.length * CHUNK_SIZE + this.#lateFrees.bytes;
   }
 
   /** Bytes of freed records, padding included, that no live record uses now. */
@@ -66,6 +77,7 @@ export class ByteArena {
       assert(false, () => `arena record of ${length} bytes`);
     }
     const units = unitsOf(length);
+    if (this.#lateFreeCount > 0 && !this.#isFrozen) this.#freeLate();
     const ref = this.#takeFree(units) || this.#takeNew(units);
     const chunk = this.chunkOf(ref);
     const at = (ref & REF_MASK) << ALIGN_SHIFT;
@@ -76,13 +88,24 @@ export class ByteArena {
 
   /** Ends the life of a record. The ref must be live and may not be used again. */
   free(ref: number): void {
-    const units = unitsOf(this.lengthOf(ref));
-    this.#freedBytes += units << ALIGN_SHIFT;
-    if (units > FREE_UNITS_MAX) return;
-    const chunk = this.chunkOf(ref);
-    const at = (ref & REF_MASK) << ALIGN_SHIFT;
-    writeU32(chunk, at, this.#freeHeads[units] as number);
-    this.#freeHeads[units] = ref;
+    if (this.#isFrozen) {
+      this.#lateFrees.ensure(this.#lateFreeCount + 1);
+      this.#lateFrees.set(this.#lateFreeCount, ref);
+      this.#lateFreeCount += 1;
+      return;
+    }
+    if (this.#lateFreeCount > 0) this.#freeLate();
+    this.#free(ref);
+  }
+
+  /** Keeps every record that is live now readable, whatever is freed, until {@link thaw}. */
+  freeze(): void {
+    this.#isFrozen = true;
+  }
+
+  /** Ends {@link freeze}. */
+  thaw(): void {
+    this.#isFrozen = false;
   }
 
   /** Chunk that holds the record. Valid until the record is freed. */
@@ -115,6 +138,23 @@ export class ByteArena {
   equals(ref: number, bytes: Uint8Array, start: number, length: number): boolean {
     if (this.lengthOf(ref) !== length) return false;
     return equalBytes(this.chunkOf(ref), this.startOf(ref), bytes, start, length);
+  }
+
+  #freeLate(): void {
+    for (let i = 0; i < LATE_FREES_PER_CALL && this.#lateFreeCount > 0; i += 1) {
+      this.#lateFreeCount -= 1;
+      this.#free(this.#lateFrees.get(this.#lateFreeCount));
+    }
+  }
+
+  #free(ref: number): void {
+    const units = unitsOf(this.lengthOf(ref));
+    this.#freedBytes += units << ALIGN_SHIFT;
+    if (units > FREE_UNITS_MAX) return;
+    const chunk = this.chunkOf(ref);
+    const at = (ref & REF_MASK) << ALIGN_SHIFT;
+    writeU32(chunk, at, this.#freeHeads[units] as number);
+    this.#freeHeads[units] = ref;
   }
 
   #takeFree(units: number): number {

@@ -1,6 +1,10 @@
 // Columns of a struct-of-arrays table: one typed array per 4,096 rows. Growing appends a chunk and
 // never copies one. Each column class has its own code so that every access stays monomorphic.
 // Rows start as zero; a column never shrinks.
+//
+// A column can be frozen: the frozen one shares all chunks, and whoever writes to a shared chunk first
+// gets a copy of it. `#writable` holds the chunks that may be written in place, so that a write costs
+// the same lookup as before.
 
 import { InvariantError } from '@queen-ts/base';
 
@@ -16,6 +20,14 @@ const CHUNK_MASK = CHUNK_ROWS - 1;
 export const U48_MAX = 2 ** 48 - 1;
 
 const U32_RANGE = 2 ** 32;
+
+/** The values of a column at the moment it was frozen. */
+export interface FrozenColumn {
+  /** Value of a row that was ensured then. */
+  get(row: number): number;
+  /** Rows that were usable then. */
+  readonly rowCount: number;
+}
 
 /** Unsigned 8-bit values, 1 byte a row. */
 export class U8Column {
@@ -89,7 +101,8 @@ export class U16Column {
 
 /** Unsigned 32-bit values, 4 bytes a row. */
 export class U32Column {
-  readonly #chunks: Uint32Array[] = [];
+  #chunks: Uint32Array[] = [];
+  #writable: (Uint32Array | undefined)[] = [];
 
   /** Value of an ensured row. */
   get(row: number): number {
@@ -100,15 +113,31 @@ export class U32Column {
 
   /** Stores an integer in [0, 2^32) in an ensured row. */
   set(row: number, value: number): void {
-    const chunk = this.#chunks[row >>> CHUNK_SHIFT];
-    if (chunk === undefined) throw missingRow(row, this.rowCount);
+    const chunk = this.#writable[row >>> CHUNK_SHIFT] ?? this.#ownChunk(row);
     if (value !== value >>> 0) throw outOfRange('U32Column', row, value);
     chunk[row & CHUNK_MASK] = value;
   }
 
   /** Makes rows [0, rowCount) usable; new rows are zero. */
   ensure(rowCount: number): void {
-    while (this.rowCount < rowCount) this.#chunks.push(new Uint32Array(CHUNK_ROWS));
+    while (this.rowCount < rowCount) {
+      const chunk = new Uint32Array(CHUNK_ROWS);
+      this.#chunks.push(chunk);
+      this.#writable.push(chunk);
+    }
+  }
+
+  /** Returns the values as they are now; they stay so whatever is set here. Takes 8 bytes a chunk. */
+  freeze(): FrozenColumn {
+    const frozen = new U32Column();
+    frozen.#chunks = this.#chunks.slice();
+    this.#writable.fill(undefined);
+    return frozen;
+  }
+
+  /** Lets chunks be written in place again: nobody reads what was frozen any more. */
+  thaw(): void {
+    this.#writable = this.#chunks.slice();
   }
 
   /** Rows that are usable: a multiple of the chunk size. */
@@ -120,11 +149,21 @@ export class U32Column {
   get bytes(): number {
     return this.rowCount * 4;
   }
+
+  /** Replaces the shared chunk of a row by a copy that may be written. */
+  #ownChunk(row: number): Uint32Array {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT]?.slice();
+    if (chunk === undefined) throw missingRow(row, this.rowCount);
+    this.#chunks[row >>> CHUNK_SHIFT] = chunk;
+    this.#writable[row >>> CHUNK_SHIFT] = chunk;
+    return chunk;
+  }
 }
 
 /** Safe integers of either sign, 8 bytes a row: wall times in microseconds need 51 bits. */
 export class F64Column {
-  readonly #chunks: Float64Array[] = [];
+  #chunks: Float64Array[] = [];
+  #writable: (Float64Array | undefined)[] = [];
 
   /** Value of an ensured row. */
   get(row: number): number {
@@ -135,15 +174,31 @@ export class F64Column {
 
   /** Stores a safe integer in an ensured row. */
   set(row: number, value: number): void {
-    const chunk = this.#chunks[row >>> CHUNK_SHIFT];
-    if (chunk === undefined) throw missingRow(row, this.rowCount);
+    const chunk = this.#writable[row >>> CHUNK_SHIFT] ?? this.#ownChunk(row);
     if (!Number.isSafeInteger(value)) throw outOfRange('F64Column', row, value);
     chunk[row & CHUNK_MASK] = value;
   }
 
   /** Makes rows [0, rowCount) usable; new rows are zero. */
   ensure(rowCount: number): void {
-    while (this.rowCount < rowCount) this.#chunks.push(new Float64Array(CHUNK_ROWS));
+    while (this.rowCount < rowCount) {
+      const chunk = new Float64Array(CHUNK_ROWS);
+      this.#chunks.push(chunk);
+      this.#writable.push(chunk);
+    }
+  }
+
+  /** Returns the values as they are now; they stay so whatever is set here. Takes 8 bytes a chunk. */
+  freeze(): FrozenColumn {
+    const frozen = new F64Column();
+    frozen.#chunks = this.#chunks.slice();
+    this.#writable.fill(undefined);
+    return frozen;
+  }
+
+  /** Lets chunks be written in place again: nobody reads what was frozen any more. */
+  thaw(): void {
+    this.#writable = this.#chunks.slice();
   }
 
   /** Rows that are usable: a multiple of the chunk size. */
@@ -155,12 +210,23 @@ export class F64Column {
   get bytes(): number {
     return this.rowCount * 8;
   }
+
+  /** Replaces the shared chunk of a row by a copy that may be written. */
+  #ownChunk(row: number): Float64Array {
+    const chunk = this.#chunks[row >>> CHUNK_SHIFT]?.slice();
+    if (chunk === undefined) throw missingRow(row, this.rowCount);
+    this.#chunks[row >>> CHUNK_SHIFT] = chunk;
+    this.#writable[row >>> CHUNK_SHIFT] = chunk;
+    return chunk;
+  }
 }
 
 /** Unsigned 48-bit values, 6 bytes a row: offsets and log indexes. Too narrow for wall time in us. */
 export class U48Column {
-  readonly #lows: Uint32Array[] = [];
-  readonly #highs: Uint16Array[] = [];
+  #lows: Uint32Array[] = [];
+  #highs: Uint16Array[] = [];
+  /** Chunks of `#lows` that may be written; the one of `#highs` at the same position may be, too. */
+  #writable: (Uint32Array | undefined)[] = [];
 
   /** Value of an ensured row. */
   get(row: number): number {
@@ -174,9 +240,8 @@ export class U48Column {
   /** Stores an integer in [0, 2^48) in an ensured row. */
   set(row: number, value: number): void {
     const position = row >>> CHUNK_SHIFT;
-    const low = this.#lows[position];
-    const high = this.#highs[position];
-    if (low === undefined || high === undefined) throw missingRow(row, this.rowCount);
+    const low = this.#writable[position] ?? this.#ownChunk(row);
+    const high = this.#highs[position] as Uint16Array;
     if (!(value >= 0 && value <= U48_MAX && Number.isSafeInteger(value))) {
       throw outOfRange('U48Column', row, value);
     }
@@ -187,9 +252,25 @@ export class U48Column {
   /** Makes rows [0, rowCount) usable; new rows are zero. */
   ensure(rowCount: number): void {
     while (this.rowCount < rowCount) {
-      this.#lows.push(new Uint32Array(CHUNK_ROWS));
+      const low = new Uint32Array(CHUNK_ROWS);
+      this.#lows.push(low);
+      this.#writable.push(low);
       this.#highs.push(new Uint16Array(CHUNK_ROWS));
     }
+  }
+
+  /** Returns the values as they are now; they stay so whatever is set here. Takes 16 bytes a chunk. */
+  freeze(): FrozenColumn {
+    const frozen = new U48Column();
+    frozen.#lows = this.#lows.slice();
+    frozen.#highs = this.#highs.slice();
+    this.#writable.fill(undefined);
+    return frozen;
+  }
+
+  /** Lets chunks be written in place again: nobody reads what was frozen any more. */
+  thaw(): void {
+    this.#writable = this.#lows.slice();
   }
 
   /** Rows that are usable: a multiple of the chunk size. */
@@ -200,6 +281,18 @@ export class U48Column {
   /** Allocated size in bytes. */
   get bytes(): number {
     return this.rowCount * 6;
+  }
+
+  /** Replaces the shared chunks of a row by copies that may be written. */
+  #ownChunk(row: number): Uint32Array {
+    const position = row >>> CHUNK_SHIFT;
+    const low = this.#lows[position]?.slice();
+    const high = this.#highs[position]?.slice();
+    if (low === undefined || high === undefined) throw missingRow(row, this.rowCount);
+    this.#lows[position] = low;
+    this.#highs[position] = high;
+    this.#writable[position] = low;
+    return low;
   }
 }
 

@@ -3,11 +3,18 @@
 
 import { assert } from '@queen-ts/base';
 import { U32Column } from './chunked-columns.ts';
+import type { FrozenColumn } from './chunked-columns.ts';
 import { hashPair } from './hash.ts';
 import { homeOf, RowTable } from './row-table.ts';
 
 /** Hash of a key: any 32-bit integer. */
 export type CursorHash = (partitionRow: number, groupRow: number) => number;
+
+/** Keys by cursor row at the moment the index was frozen; 0 = no cursor. */
+export interface FrozenCursorKeys {
+  readonly partitions: FrozenColumn;
+  readonly groups: FrozenColumn;
+}
 
 /** Unique (partition, group) keys of cursor rows. Row 0 is none in all three columns. */
 export class CursorIndex {
@@ -87,5 +94,16 @@ export class CursorIndex {
   /** Group row of a cursor, 0 when it is not in the index. */
   groupOf(cursorRow: number): number {
     return this.has(cursorRow) ? this.#groups.get(cursorRow) : 0;
+  }
+
+  /** Returns the keys as they are now; they stay so whatever changes here. */
+  freeze(): FrozenCursorKeys {
+    return { partitions: this.#partitions.freeze(), groups: this.#groups.freeze() };
+  }
+
+  /** Ends {@link freeze}: nobody reads what was frozen any more. */
+  thaw(): void {
+    this.#partitions.thaw();
+    this.#groups.thaw();
   }
 }

@@ -10,6 +10,7 @@ import { assert } from '@queen-ts/base';
 import { U48_MAX } from './chunked-columns.ts';
 import {
   copyEntry,
+  copySegment,
   DEDUP_SLOT_SIZE,
   DEDUP_SLOTS_MIN,
   DedupSegment,
@@ -45,6 +46,42 @@ export interface DedupOptions {
   readonly sliceEntriesMax?: number;
   /** Replaces the tag's two words for tests; default spreads all bits of the arguments. */
   readonly mix?: (value: number) => number;
+}
+
+/** One remembered id. */
+export interface DedupEntry {
+  /** Top 16 and low 32 bits of the tag; the low ones are not 0. */
+  readonly tagTop: number;
+  readonly tagLow: number;
+  readonly offset: number;
+  readonly slice: number;
+}
+
+/** A remembered slice: ids created in [firstUs, lastUs]. */
+export interface DedupSlice {
+  /** In [1, 256). */
+  readonly number: number;
+  readonly firstUs: number;
+  readonly lastUs: number;
+}
+
+/** The slices of an index; numbers are 0 where there is none. */
+export interface DedupSlices {
+  /** Remembered ones, ascending by number. */
+  readonly live: readonly DedupSlice[];
+  readonly current: number;
+  readonly oldest: number;
+  readonly lastNumber: number;
+  /** Directory bits. */
+  readonly depth: number;
+}
+
+/** What an index remembered at the moment it was frozen. */
+export interface FrozenDedup extends DedupSlices {
+  /** Ids that were remembered. */
+  readonly count: number;
+  /** Each segment once, in directory order; they also hold forgotten entries. Read-only. */
+  segments(): Generator<DedupSegment>;
 }
 
 /** Transaction ids of a bounded time, about 17 bytes each. */
@@ -118,15 +155,9 @@ export class DedupIndex {
       this.#makeRoom(segment, tagTop);
       segment = this.#segmentOf(tagTop);
     }
+    if (segment.isShared) segment = this.#own(segment, tagTop);
     const slot = freeSlot(segment, tagLow);
-    segment.words[slot * 2] = tagLow;
-    segment.words[slot * 2 + 1] = offset >>> 0;
-    segment.halves[slot * 2] = tagTop;
-    segment.halves[slot * 2 + 1] = Math.floor(offset / U32_RANGE);
-    segment.slices[slot] = number;
-    segment.count += 1;
-    this.#entries[number] = (this.#entries[number] as number) + 1;
-    this.#stored += 1;
+    this.#put(segment, slot, { tagTop, tagLow, offset, slice: number });
     this.#insertsToSweep -= 1;
     if (this.#insertsToSweep === 0) this.#sweepSometimes();
   }
@@ -173,6 +204,85 @@ export class DedupIndex {
     for (let i = 0; i < SWEEP_SEGMENTS_MAX && this.#forgotten > 0; i += 1) this.#sweepSegment();
   }
 
+  /** Returns what is remembered now; it stays so whatever changes here. */
+  freeze(): FrozenDedup {
+    const directory = this.#directory.slice();
+    for (const segment of directory) segment.isShared = true;
+    const live: DedupSlice[] = [];
+    for (let number = 1; number < SLICES; number += 1) {
+      if (this.#isLive[number] === 0) continue;
+      const firstUs = this.#firstUs[number] as number;
+      live.push({ number, firstUs, lastUs: this.#lastUs[number] as number });
+    }
+    return {
+      live,
+      current: this.#current,
+      oldest: this.#oldest,
+      lastNumber: this.#lastNumber,
+      depth: this.#depth,
+      count: this.count,
+      segments: () => eachOnce(directory),
+    };
+  }
+
+  /** Lets segments be written in place again: nobody reads what was frozen any more. */
+  thaw(): void {
+    for (const segment of this.#directory) segment.isShared = false;
+  }
+
+  /** Makes an empty index remember these slices; {@link restoreSegment} adds their entries. */
+  restoreSlices(slices: DedupSlices): void {
+    assert(this.#stored === 0 && this.#depth === 0, 'restore over a used dedup index');
+    for (const { number, firstUs, lastUs } of slices.live) {
+      this.#isLive[number] = 1;
+      this.#firstUs[number] = firstUs;
+      this.#lastUs[number] = lastUs;
+    }
+    this.#current = slices.current;
+    this.#oldest = slices.oldest;
+    this.#lastNumber = slices.lastNumber;
+    while (this.#depth < slices.depth) this.#doubleDirectory();
+  }
+
+  /**
+   * Puts a segment with room for `count` entries at the next free place of the directory, which
+   * begins at `position`, and returns the position after it. Entries follow with {@link restoreEntry}.
+   */
+  restoreSegment(position: number, depth: number, count: number): number {
+    const span = 1 << (this.#depth - depth);
+    const toExclusive = position + span;
+    assert(
+      depth <= this.#depth && toExclusive <= this.#directory.length && position % span === 0,
+      () => `dedup segment of depth ${depth} at ${position}`,
+    );
+    if (position === 0) this.#slotCount = 0;
+    const segment = new DedupSegment(depth, slotsFor(count));
+    this.#slotCount += segment.slotCount;
+    this.#directory.fill(segment, position, toExclusive);
+    return toExclusive;
+  }
+
+  /** Adds an entry as a segment held it. */
+  restoreEntry(entry: DedupEntry): void {
+    const { tagTop, tagLow, offset, slice } = entry;
+    const segment = this.#segmentOf(tagTop);
+    const isSound = this.#isLive[slice] === 1 && tagLow !== 0 && segment.count < segment.slotCount;
+    if (!isSound) assert(false, () => `dedup entry of slice ${slice} for offset ${offset}`);
+    this.#put(segment, freeSlot(segment, tagLow), entry);
+  }
+
+  #put(segment: DedupSegment, slot: number, entry: DedupEntry): void {
+    const { tagTop, tagLow, offset, slice } = entry;
+    segment.words[slot * 2] = tagLow;
+    segment.words[slot * 2 + 1] = offset >>> 0;
+    segment.halves[slot * 2] = tagTop;
+    segment.halves[slot * 2 + 1] = Math.floor(offset / U32_RANGE);
+    segment.slices[slot] = slice;
+    segment.count += 1;
+    this.#entries[slice] = (this.#entries[slice] as number) + 1;
+    this.#stored += 1;
+  }
+
   #tagTop(partition: number, words: ArrayLike<number>, at: number): number {
     const spread = this.#mix((words[at] as number) ^ Math.imul(partition, 0x9e3779b1));
     return spread >>> (32 - DEPTH_MAX);
@@ -185,6 +295,15 @@ export class DedupIndex {
 
   #segmentOf(tagTop: number): DedupSegment {
     return this.#directory[tagTop >>> (DEPTH_MAX - this.#depth)] as DedupSegment;
+  }
+
+  /** Replaces a shared segment by a copy. */
+  #own(segment: DedupSegment, tagTop: number): DedupSegment {
+    const copy = copySegment(segment);
+    const span = 1 << (this.#depth - segment.depth);
+    const from = (tagTop >>> (DEPTH_MAX - this.#depth)) & ~(span - 1);
+    this.#directory.fill(copy, from, from + span);
+    return copy;
   }
 
   #nominate(segment: DedupSegment, slot: number, sinceUs: number): void {
@@ -338,6 +457,14 @@ export class DedupIndex {
       this.#rebuild(segment, this.#sweepAt << (DEPTH_MAX - this.#depth), slotsFor(live));
     }
     this.#sweepAt = (this.#sweepAt & ~(span - 1)) + span;
+  }
+}
+
+function* eachOnce(directory: readonly DedupSegment[]): Generator<DedupSegment> {
+  let last: DedupSegment | undefined;
+  for (const segment of directory) {
+    if (segment !== last) yield segment;
+    last = segment;
   }
 }
 

@@ -20,6 +20,8 @@ export class DedupSegment {
   readonly halves: Uint16Array;
   readonly slices: Uint8Array;
   count = 0;
+  /** True while a frozen index reads the segment: it must be copied before it is written. */
+  isShared = false;
 
   constructor(depth: number, slotCount: number) {
     this.depth = depth;
@@ -29,6 +31,16 @@ export class DedupSegment {
     this.halves = new Uint16Array(buffer, slotCount * 8, slotCount * 2);
     this.slices = new Uint8Array(buffer, slotCount * 12, slotCount);
   }
+}
+
+/** A copy that nobody shares. */
+export function copySegment(segment: DedupSegment): DedupSegment {
+  const copy = new DedupSegment(segment.depth, segment.slotCount);
+  copy.words.set(segment.words);
+  copy.halves.set(segment.halves);
+  copy.slices.set(segment.slices);
+  copy.count = segment.count;
+  return copy;
 }
 
 /** Most entries in a segment: 13 of 16 slots, where a miss still looks at 15 slots on average. */

@@ -4,12 +4,21 @@
 
 import { assert } from '@queen-ts/base';
 import { U32Column, U8Column } from './chunked-columns.ts';
+import type { FrozenColumn } from './chunked-columns.ts';
 import { mix32 } from './hash.ts';
 import { RowAllocator } from './row-allocator.ts';
 import { homeOf, RowTable } from './row-table.ts';
 
 /** Hash of the four words of a lease id: any 32-bit integer. */
 export type LeaseHash = (words: ArrayLike<number>, at: number) => number;
+
+/** The lease ids of cursor rows at the moment the index was frozen. */
+export interface FrozenLeases {
+  /** Whether the cursor row held a lease. */
+  has(row: number): boolean;
+  /** A word of the lease id that the cursor row held. */
+  word(row: number, position: 0 | 1 | 2 | 3): number;
+}
 
 /**
  * Lists of cursor rows by 128-bit lease id, in the order they were added. Ids are four big-endian
@@ -133,6 +142,26 @@ export class LeaseIndex {
     target[at + 1] = this.#word1.get(entry);
     target[at + 2] = this.#word2.get(entry);
     target[at + 3] = this.#word3.get(entry);
+  }
+
+  /** Returns the leases as they are now; they stay so whatever changes here. */
+  freeze(): FrozenLeases {
+    const entryOf = this.#entryOf.freeze();
+    const words: readonly FrozenColumn[] = this.#words.map((column) => column.freeze());
+    return {
+      has: (row) => row < entryOf.rowCount && entryOf.get(row) !== 0,
+      word: (row, position) => (words[position] as FrozenColumn).get(entryOf.get(row)),
+    };
+  }
+
+  /** Ends {@link freeze}: nobody reads what was frozen any more. */
+  thaw(): void {
+    this.#entryOf.thaw();
+    for (const column of this.#words) column.thaw();
+  }
+
+  get #words(): readonly U32Column[] {
+    return [this.#word0, this.#word1, this.#word2, this.#word3];
   }
 
   #headOf(hash: number, words: ArrayLike<number>, at: number): number {

@@ -8,6 +8,7 @@ import { assert } from '@queen-ts/base';
 import { ARENA_RECORD_BYTES_MAX, ByteArena } from './byte-arena.ts';
 import { copyBytes, equalBytes, readU32, writeU32 } from './bytes.ts';
 import { U32Column } from './chunked-columns.ts';
+import type { FrozenColumn } from './chunked-columns.ts';
 import { hashBytes } from './hash.ts';
 import { homeOf, RowTable } from './row-table.ts';
 
@@ -22,6 +23,29 @@ export const NAME_INDEX_BYTES_MAX = ARENA_RECORD_BYTES_MAX - HEAD_SIZE;
 
 /** Hash of a name in a scope: any 32-bit integer. Equal names must have equal hashes. */
 export type NameHash = (scope: number, bytes: Uint8Array, start: number, length: number) => number;
+
+/** The names of rows at the moment the index was frozen. */
+export class FrozenNames {
+  readonly #refs: FrozenColumn;
+  readonly #arena: ByteArena;
+
+  constructor(refs: FrozenColumn, arena: ByteArena) {
+    this.#refs = refs;
+    this.#arena = arena;
+  }
+
+  /** Length of a named row's name in bytes. */
+  nameLength(row: number): number {
+    return this.#arena.lengthOf(this.#refs.get(row)) - HEAD_SIZE;
+  }
+
+  /** Copies a named row's name to `target` from `at` on. */
+  copyName(row: number, target: Uint8Array, at: number): void {
+    const ref = this.#refs.get(row);
+    const start = this.#arena.startOf(ref) + HEAD_SIZE;
+    copyBytes(target, at, this.#arena.chunkOf(ref), start, this.nameLength(row));
+  }
+}
 
 /** Unique names inside scopes. Rows are numbered by the owner; a row has at most one name. */
 export class NameIndex {
@@ -131,6 +155,18 @@ export class NameIndex {
   nameText(row: number): string {
     const start = this.nameStart(row);
     return this.#decoder.decode(this.nameChunk(row).subarray(start, start + this.nameLength(row)));
+  }
+
+  /** Returns the names as they are now; readable until {@link thaw}, whatever changes here. */
+  freeze(): FrozenNames {
+    this.#arena.freeze();
+    return new FrozenNames(this.#refs.freeze(), this.#arena);
+  }
+
+  /** Ends {@link freeze}: nobody reads what was frozen any more. */
+  thaw(): void {
+    this.#arena.thaw();
+    this.#refs.thaw();
   }
 
   #isName(ref: number, scope: number, bytes: Uint8Array, start: number, length: number): boolean {
