@@ -3,6 +3,7 @@ import { EFFECT, EntryWriter } from '@queen-ts/protocol';
 import { describe, expect, test } from 'vitest';
 import { Engine } from './engine.ts';
 import { ENGINE_LIMITS_DEFAULT } from './limits.ts';
+import { seedOfGroup } from './plan/groups.ts';
 import { dump, EngineDriver, MemoryPayloads, TEST_START_US } from './testing.ts';
 import type { AckItem, PoppedMessage } from './testing.ts';
 
@@ -238,6 +239,34 @@ function work(driver: EngineDriver, seed: number, steps: number): void {
     if (below(4) === 0) rare();
   }
 }
+
+describe('readiness', () => {
+  test.each([11, 12, 13, 14, 15, 16])(
+    'loses nothing: after random work %i every group drains every partition',
+    (seed) => {
+      const driver = new EngineDriver({ partitionsScannedMax: 100 });
+      work(driver, seed, 200);
+      driver.wait(10_000);
+      const { state } = driver.engine;
+      for (const queue of state.queuesByName.values()) {
+        for (const group of queue.groups.filter((one) => one.isRegistered)) {
+          const pop = { queue: queue.name, group: group.name, partitions: 0, autoAck: true };
+          while (driver.pop({ ...pop, batch: 7 }).messages.length > 0);
+          for (let ordinal = 0; ordinal < queue.partitions.end; ordinal += 1) {
+            const row = queue.partitions.row(ordinal);
+            if (row === 0) continue;
+            const cursor = state.cursors.find(row, group.number);
+            const next =
+              cursor === 0 ? seedOfGroup(state, group, row) : state.cursors.next.get(cursor);
+            expect(next, `${queue.name}/${group.name}/${ordinal}`).toBe(
+              state.partitions.tail.get(row),
+            );
+          }
+        }
+      }
+    },
+  );
+});
 
 describe('replicas', () => {
   test.each([1, 2, 3, 4, 5, 6])(
