@@ -17,6 +17,8 @@ import { planCleanup, planRetention } from './plan/retention.ts';
 import { listDeadLetters } from './queries/dead-letters.ts';
 import type { DeadLetterFilter, DeadLetterList } from './queries/dead-letters.ts';
 import { listQueues } from './queries/list-queues.ts';
+import { findMessage } from './queries/messages.ts';
+import type { MessageView } from './queries/messages.ts';
 import type { QueueFilter, QueueList } from './queries/queue-view.ts';
 import { forgetIds } from './memory.ts';
 import { advanceTimers, nextTimerUs } from './readiness.ts';
@@ -263,6 +265,18 @@ export class Engine {
   /** Lists dead letters, newest first; payloads are lent. */
   listDeadLetters(filter: DeadLetterFilter): DeadLetterList {
     return listDeadLetters(this.#state, filter);
+  }
+
+  /**
+   * Finds the first retained message of a partition with a transaction id. Reads at most some
+   * thousand block headers; an older message without a remembered id is not found then.
+   */
+  findMessage(address: {
+    readonly partition: number;
+    readonly transactionId: string;
+    readonly nowUs: number;
+  }): MessageView | undefined {
+    return findMessage(this.#state, address);
   }
 
   /** Number of queues that are not deleted. */

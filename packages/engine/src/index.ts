@@ -29,4 +29,5 @@ export type { ClusterIdentity } from './state.ts';
 export { CONFLATED_WIDTH_MAX, ENGINE_LIMITS_DEFAULT } from './limits.ts';
 export type { EngineLimits } from './limits.ts';
 export type { DeadLetterFilter, DeadLetterList, DeadLetterView } from './queries/dead-letters.ts';
+export type { MessageGroup, MessageStatus, MessageView } from './queries/messages.ts';
 export type { MessageCounts, QueueFilter, QueueList, QueueView } from './queries/queue-view.ts';
