@@ -1,0 +1,122 @@
+// Long polls as the broker keeps them: a pop that found nothing waits and is tried again only when a
+// signal names its queue, group and partition. No wake-up may get lost: once the signals are served,
+// nothing may be claimable for a pop that still waits, and the next timer may not be later than the
+// moment at which time alone gives it something.
+
+import { ok } from 'node:assert/strict';
+import type { Engine } from '@queen-ts/engine';
+import type { PopCommand } from '@queen-ts/protocol';
+import type { ModelQueues } from './state.ts';
+import { isClaimable, knownPairs, nextClaimableUs, TICK_US } from './visibility.ts';
+import type { KnownPair } from './visibility.ts';
+
+interface ParkedPop {
+  readonly pop: PopCommand;
+  readonly deadlineUs: number;
+}
+
+/** Rounds of wake-ups in one cycle; claims of one round may make more claimable. */
+const ROUNDS_MAX = 8;
+
+/** All parked pops, oldest first. */
+export class ParkedPops {
+  readonly #queues: ModelQueues;
+  #parked: ParkedPop[] = [];
+
+  constructor(queues: ModelQueues) {
+    this.#queues = queues;
+  }
+
+  /** Parks a pop that found nothing. */
+  park(pop: PopCommand, deadlineUs: number): void {
+    this.#parked.push({ pop, deadlineUs });
+  }
+
+  /** Answers the pops whose time is over. */
+  expire(nowUs: number): void {
+    this.#parked = this.#parked.filter(({ deadlineUs }) => deadlineUs > nowUs);
+  }
+
+  /** Label pops come again: a queue has other labels now. */
+  dropDiscovery(): void {
+    this.#parked = this.#parked.filter(({ pop }) => pop.scope.kind !== 'labels');
+  }
+
+  /** A new leader starts with nobody waiting: the clients come again. */
+  clear(engine: Engine): void {
+    this.#parked = [];
+    engine.drainSignals({ appended: () => undefined, armed: () => undefined });
+  }
+
+  /** Serves the signals; `attempt` plans a pop again and says whether it got something. */
+  wake(engine: Engine, attempt: (pop: PopCommand) => boolean): void {
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const signals = takeSignals(engine);
+      if (signals.length === 0) return;
+      const woken = this.#parked.filter(({ pop }) => signals.some((it) => this.#names(it, pop)));
+      for (const parked of woken) {
+        if (attempt(parked.pop)) this.#parked = this.#parked.filter((it) => it !== parked);
+      }
+    }
+    ok(takeSignals(engine).length === 0, `signals do not end after ${ROUNDS_MAX} rounds`);
+  }
+
+  /** Expects that nobody waits for something claimable, nor longer than until it becomes so. */
+  check(engine: Engine, nowUs: number): void {
+    const timerUs = engine.nextTimerUs();
+    for (const pair of knownPairs(this.#queues.values())) {
+      if (!this.#parked.some(({ pop }) => this.#covers(pop, pair))) continue;
+      const where = `${pair.queue.name}/${pair.partition.name} for ${pair.group}`;
+      // What time alone made claimable within the last tick may still wait for its timer.
+      const isOverdue = isClaimable(pair, nowUs) && isClaimable(pair, nowUs - TICK_US);
+      ok(!isOverdue, `lost wake-up: a parked pop does not hear of ${where}`);
+      const dueUs = isClaimable(pair, nowUs) ? nowUs : nextClaimableUs(pair, nowUs);
+      ok(
+        timerUs <= dueUs + TICK_US,
+        `late timer: ${where} is due in ${dueUs - nowUs} us, the next timer in ${timerUs - nowUs}`,
+      );
+    }
+  }
+
+  #covers(pop: PopCommand, { queue, partition, group }: KnownPair): boolean {
+    if (pop.group !== group || !this.#isInScope(pop, queue.name)) return false;
+    return pop.scope.kind !== 'partition' || pop.scope.partition === partition.name;
+  }
+
+  #isInScope({ scope }: PopCommand, name: string): boolean {
+    if (scope.kind !== 'labels') return scope.queue === name;
+    const options = this.#queues.get(name)?.options;
+    return (
+      options !== undefined &&
+      (scope.namespace === '' || scope.namespace === options.namespace) &&
+      (scope.task === '' || scope.task === options.task)
+    );
+  }
+
+  #names(signal: Signal, pop: PopCommand): boolean {
+    if (!this.#isInScope(pop, signal.queue)) return false;
+    if (signal.group !== undefined && signal.group !== pop.group) return false;
+    if (pop.scope.kind !== 'partition' || signal.partition === undefined) return true;
+    return signal.partition === pop.scope.partition;
+  }
+}
+
+/** What became claimable; without a group for all, without a partition anywhere in the queue. */
+interface Signal {
+  readonly queue: string;
+  readonly group: string | undefined;
+  readonly partition: string | undefined;
+}
+
+function takeSignals(engine: Engine): Signal[] {
+  const taken: { queue: number; group: string | undefined; partition: number }[] = [];
+  engine.drainSignals({
+    appended: (queue, partition) => taken.push({ queue, group: undefined, partition }),
+    armed: (queue, group, partition) => taken.push({ queue, group, partition }),
+  });
+  return taken.flatMap((it) => {
+    const queue = engine.queueName(it.queue);
+    if (queue === undefined) return [];
+    return [{ queue, group: it.group, partition: engine.partitionName(it.partition) }];
+  });
+}
