@@ -16,24 +16,6 @@ export interface LaneLimits {
   readonly bytes: number;
 }
 
-/** Says which lane a command waits in. */
-export function laneOf(kind: Command['kind']): Lane {
-  switch (kind) {
-    case 'ack':
-    case 'extend':
-    case 'release':
-    case 'deleteQueue':
-      return 'settle';
-    case 'pop':
-      return 'pop';
-    case 'push':
-    case 'configure':
-      return 'store';
-    default:
-      return unreachable(kind);
-  }
-}
-
 interface LaneState {
   readonly requests: Fifo<Request>;
   bytes: number;
@@ -99,5 +81,23 @@ export class CommandQueue {
       });
     }
     return over;
+  }
+}
+
+/** Says which lane a command waits in. */
+function laneOf(kind: Command['kind']): Lane {
+  switch (kind) {
+    case 'ack':
+    case 'extend':
+    case 'release':
+    case 'deleteQueue':
+      return 'settle';
+    case 'pop':
+      return 'pop';
+    case 'push':
+    case 'configure':
+      return 'store';
+    default:
+      return unreachable(kind);
   }
 }
