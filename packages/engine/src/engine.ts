@@ -8,6 +8,7 @@ import type { Command, Outcome, PayloadReader } from '@queen-ts/protocol';
 import type { AdminCommand, AdminOutcome } from './admin/commands.ts';
 import { planAdminCommand } from './admin/plan-admin.ts';
 import { applyEffect } from './apply/apply.ts';
+import { FrozenState } from './checkpoint/frozen-state.ts';
 import { EntryPayloads } from './entry-payloads.ts';
 import type { EngineLimits } from './limits.ts';
 import { PlanContext } from './plan/context.ts';
@@ -61,7 +62,10 @@ export interface EntryParts {
 
 /** Receives what became claimable. Numbers are those of `queueName` and `partitionName`. */
 export interface SignalVisitor {
-  /** Messages were appended: every group of the queue may find them. */
+  /**
+   * Messages were appended: every group of the queue may find them. Partition 0 means that the queue
+   * came into the scope of other labels with what it holds.
+   */
   appended(queueNumber: number, partitionNumber: number): void;
   /**
    * A (partition, group) became claimable otherwise: its lease ended, a delay or window ran out, or a
@@ -100,6 +104,7 @@ export class Engine {
   readonly #context: PlanContext;
   readonly #payloads: EntryPayloads;
   #isCycleOpen = false;
+  #isFrozen = false;
 
   constructor(options: EngineOptions) {
     this.#payloads = new EntryPayloads(options.payloads);
@@ -128,7 +133,8 @@ export class Engine {
     this.#isCycleOpen = true;
     this.#state.isSignalling = true;
     const timers = this.#context.limits.timersFiredMax;
-    this.#startEntry({ index: cycle.index, nowUs: cycle.nowUs, timers });
+    const afterUs = this.#state.nowUs;
+    this.#startEntry({ index: cycle.index, nowUs: cycle.nowUs, afterUs, timers });
     this.#context.payload = new ByteWriter({ capacity: cycle.payloadSizeHint });
     this.#context.head.open({
       nowUs: cycle.nowUs,
@@ -221,7 +227,10 @@ export class Engine {
     return advanceTimers(this.#state, nowUs, this.#context.limits.timersFiredMax);
   }
 
-  /** When the next timer is due, in microseconds; never late, at times early. Infinity when none. */
+  /**
+   * When to look at the timers again, in microseconds: late by less than a millisecond, which is their
+   * resolution, at times early. Infinity when none is set.
+   */
   nextTimerUs(): number {
     return nextTimerUs(this.#state);
   }
@@ -314,13 +323,28 @@ export class Engine {
     return this.#state.digest.text();
   }
 
+  /**
+   * Takes a picture of the state as of the newest entry, in well under 5 ms for a million partitions;
+   * between cycles, and one at a time until it is released. Cycles and entries may go on.
+   */
+  freeze(): FrozenState {
+    assert(!this.#isCycleOpen, 'freeze inside a cycle');
+    assert(!this.#isFrozen, 'a second freeze before the first is released');
+    this.#isFrozen = true;
+    return new FrozenState(this.#state, () => {
+      this.#isFrozen = false;
+    });
+  }
+
   #applyEffects(entry: { readonly index: number } & EntryParts): void {
     const state = this.#state;
     const reader = new EntryHeadReader(entry.head);
     // Followers have nobody to wake, but their wheels must not fill up.
     state.isSignalling = false;
     const timers = TIMERS_PER_ENTRY + reader.effectCount;
-    this.#startEntry({ index: entry.index, nowUs: reader.nowUs, timers });
+    // Not `nowUs`: this node may have led, and its last cycles may have been without effect.
+    const afterUs = state.closedUs;
+    this.#startEntry({ index: entry.index, nowUs: reader.nowUs, afterUs, timers });
     assert(
       reader.firstPartition === state.nextPartition,
       () => `entry ${entry.index} starts at partition ${reader.firstPartition}`,
@@ -336,15 +360,17 @@ export class Engine {
   #startEntry(entry: {
     readonly index: number;
     readonly nowUs: number;
+    /** Time that it must be after. */
+    readonly afterUs: number;
     readonly timers: number;
   }): void {
     const state = this.#state;
-    const { index, nowUs } = entry;
+    const { index, nowUs, afterUs } = entry;
     // An index that was opened without an effect is opened again.
     assert(index > state.closedIndex, () => `entry ${index} after entry ${state.closedIndex}`);
     assert(
-      Number.isSafeInteger(nowUs) && nowUs > state.nowUs,
-      () => `entry ${index} at ${nowUs} us, the one before was at ${state.nowUs} us`,
+      Number.isSafeInteger(nowUs) && nowUs > afterUs,
+      () => `entry ${index} at ${nowUs} us, the one before was at ${afterUs} us`,
     );
     state.entryIndex = index;
     state.nowUs = nowUs;
@@ -355,6 +381,7 @@ export class Engine {
   #endEntry(head: Uint8Array): void {
     const { digest, entryIndex, partitions, cursors, deadLetters, groups, queues } = this.#state;
     this.#state.closedIndex = entryIndex;
+    this.#state.closedUs = this.#state.nowUs;
     digest.number(entryIndex);
     digest.bytes(head);
     // What the effects left behind, so that equal heads on unequal states are found as well.

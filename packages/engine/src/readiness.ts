@@ -96,7 +96,7 @@ export function advanceTimers(state: State, nowUs: number, timersMax: number): b
   return nextTimerUs(state) <= nowUs;
 }
 
-/** When a timer is due next, in microseconds; Infinity when none is set. */
+/** When a timer is due next, in microseconds, rounded up to 1 ms; Infinity when none is set. */
 export function nextTimerUs(state: State): number {
   return Math.min(state.leaseEnds.nextUs(), state.deferralEnds.nextUs());
 }

@@ -15,7 +15,11 @@ export function applyQueuePut(state: State, effect: QueuePutEffect): void {
   if (known !== undefined) {
     assert(!known.isDeleted && known.name === effect.name, () => `queue ${effect.queue}`);
     const waited = [known.delayUs, known.windowUs].join();
+    const { namespace, task } = known.options;
     known.options = effect.options;
+    const isRelabelled = namespace !== effect.options.namespace || task !== effect.options.task;
+    // Pops by label may have waited for what it holds: to them it is a new queue.
+    if (isRelabelled && state.isSignalling) state.signals.appended(known.number, 0);
     if (waited !== [known.delayUs, known.windowUs].join()) restartWalks(state, known);
     return;
   }

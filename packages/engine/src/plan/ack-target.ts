@@ -185,6 +185,8 @@ function searchBelow(context: PlanContext, partitionRow: number, next: number): 
     const from = Math.max(0, toExclusive - Math.min(size, left));
     if (toExclusive <= state.partitions.logStart.get(partitionRow)) return;
     const isWhole = search(context, partitionRow, { from, toExclusive, isLeased: false });
+    // A second mention of an id found here means the same message, not an older one.
+    matcher.resolveRepeats();
     if (!isWhole) return;
     left -= toExclusive - from;
     toExclusive = from;

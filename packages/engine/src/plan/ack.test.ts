@@ -424,6 +424,22 @@ describe('retry', () => {
   });
 });
 
+describe('an ack after its lease was released', () => {
+  test('leaves no attempt behind for a message that was never delivered', () => {
+    const driver = new EngineDriver();
+    driver.push([{ queue: 'q' }, { queue: 'q' }]);
+    const [first, second] = driver.pop({ queue: 'q' }).messages;
+    const partition = first!.partitionNumber;
+    driver.ack([
+      { partition, id: first!.id, lease: first!.lease },
+      { partition, id: second!.id, lease: first!.lease, status: 'retry' },
+    ]);
+    driver.ack([{ partition, id: second!.id }]);
+    driver.push({ queue: 'q' });
+    expect(driver.pop({ queue: 'q' }).messages).toMatchObject([{ offset: 2, attempt: 1 }]);
+  });
+});
+
 describe('failed', () => {
   test('redelivers three times by default and files the fourth', () => {
     const { driver, pop } = withMessages(2);
@@ -607,6 +623,18 @@ describe('dlq', () => {
     driver.ack([item(driver.pop(pop), 0, 'dlq')], GROUP);
     expect(driver.pop(pop).messages).toEqual([]);
     expect(dead(driver)).toBe(1);
+  });
+});
+
+describe('an ack that names one message twice', () => {
+  test('answers both mentions alike, also below the cursor and with a minted id', () => {
+    const driver = new EngineDriver();
+    driver.push({ queue: 'q' });
+    const [message] = driver.pop({ queue: 'q', autoAck: true }).messages;
+    const item = { partition: message!.partitionNumber, id: message!.id };
+    const answers = driver.ack([item, item, { ...item, status: 'retry' }]);
+    expect(answers.map((answer) => answer.noop)).toEqual([true, true, false]);
+    expect(answers[2]?.error).toBe('unresolvable');
   });
 });
 

@@ -25,6 +25,17 @@ describe('configure', () => {
     expect(driver.list()[0]?.createdUs).toBe(created);
   });
 
+  test('tells who waits by labels that a queue got new ones', () => {
+    const driver = new EngineDriver();
+    driver.configure('q');
+    driver.push({ queue: 'q' });
+    driver.signals();
+    driver.configure('q', { retryLimit: 1 });
+    expect(driver.signals()).toEqual([]);
+    driver.configure('q', { namespace: 'n' });
+    expect(driver.signals()).toEqual([{ queue: 'q', group: undefined, partition: undefined }]);
+  });
+
   test('replaces: everything not sent goes back to the defaults, id kept', () => {
     const driver = new EngineDriver();
     const first = driver.configure('q', { retryLimit: 5, namespace: 'n' });

@@ -391,6 +391,15 @@ describe('windowBuffer', () => {
     expect(data(driver.pop({ queue: 'q' }))).toEqual([0, 1]);
   });
 
+  test('that was switched off is no reason for an empty pop any more', () => {
+    const driver = new EngineDriver();
+    driver.configure('q', { windowBuffer: 1 });
+    driver.push({ queue: 'q' });
+    driver.configure('q', { windowBuffer: 0 });
+    driver.pop({ queue: 'q', autoAck: true });
+    expect(driver.pop({ queue: 'q' }).reason).toBe('empty');
+  });
+
   test('holds back one partition only', () => {
     const driver = new EngineDriver();
     driver.configure('q', { windowBuffer: 10 });

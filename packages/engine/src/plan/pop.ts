@@ -182,8 +182,10 @@ function noteReason(claiming: Claiming, reason: EmptyReason): void {
 /** Why a ring is empty although the queue may hold messages for the group. */
 function standingReason(queue: QueueState, group: GroupState): EmptyReason {
   if (group.leases > 0) return 'leased';
+  // A timer set before delay and window were turned off may still run: it holds nothing back.
   if (queue.deferredPartitions === 0) return 'empty';
-  return queue.windowUs > 0 ? 'window' : 'delayed';
+  if (queue.windowUs > 0) return 'window';
+  return queue.delayUs > 0 ? 'delayed' : 'empty';
 }
 
 function outcomeOf(claiming: Claiming): PopOutcome {

@@ -73,9 +73,10 @@ function complete(context: PlanContext, cursor: CursorPutEffect, next: number): 
     });
     return { isReleased: true, deadLettered: 0 };
   }
-  // The marker of the delivery moves along and keeps its count.
-  const attemptFrom = cursor.attemptCount > 0 ? next : 0;
-  context.emit({ ...cursor, next, attemptFrom });
+  // The marker of a delivery moves along with its lease and keeps its count. Without a lease nobody
+  // can tell what of it was delivered: the next delivery is a first one.
+  const isDelivered = cursor.leaseToExclusive > 0 && cursor.attemptCount > 0;
+  context.emit({ ...cursor, next, ...(isDelivered ? { attemptFrom: next } : NO_ATTEMPT) });
   return { isReleased: false, deadLettered: 0 };
 }
 
