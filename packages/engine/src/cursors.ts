@@ -5,9 +5,30 @@
 import { ZERO_ID } from '@queen-ts/protocol';
 import type { CursorPutEffect, Id128 } from '@queen-ts/protocol';
 import { F64Column, U32Column, U48Column } from './tables/chunked-columns.ts';
+import type { FrozenColumn } from './tables/chunked-columns.ts';
 import { CursorIndex } from './tables/cursor-index.ts';
+import type { FrozenCursorKeys } from './tables/cursor-index.ts';
 import { LeaseIndex } from './tables/lease-index.ts';
+import type { FrozenLeases } from './tables/lease-index.ts';
 import { RowAllocator } from './tables/row-allocator.ts';
+
+/** The cursors at the moment they were frozen; columns by row. */
+export interface FrozenCursors {
+  readonly count: number;
+  readonly keys: FrozenCursorKeys;
+  readonly leases: FrozenLeases;
+  readonly next: FrozenColumn;
+  readonly retryCount: FrozenColumn;
+  readonly leaseExpiresUs: FrozenColumn;
+  readonly leaseFrom: FrozenColumn;
+  readonly leaseToExclusive: FrozenColumn;
+  readonly attemptFrom: FrozenColumn;
+  readonly attemptCount: FrozenColumn;
+  readonly settledFrom: FrozenColumn;
+  readonly settledToExclusive: FrozenColumn;
+  /** The four words of the id of the lease settled last. */
+  readonly settledWords: readonly FrozenColumn[];
+}
 
 /** Rows of all cursors, by (partition row, group number) and by lease id. */
 export class Cursors {
@@ -107,6 +128,35 @@ export class Cursors {
   settledLeaseId(row: number): Id128 {
     const [a, b, c, d] = this.#settledWords;
     return [a!.get(row), b!.get(row), c!.get(row), d!.get(row)];
+  }
+
+  /** Returns the rows as they are now; they stay so until {@link thaw}. */
+  freeze(): FrozenCursors {
+    return {
+      count: this.count,
+      keys: this.index.freeze(),
+      leases: this.leases.freeze(),
+      next: this.next.freeze(),
+      retryCount: this.retryCount.freeze(),
+      leaseExpiresUs: this.leaseExpiresUs.freeze(),
+      leaseFrom: this.leaseFrom.freeze(),
+      leaseToExclusive: this.leaseToExclusive.freeze(),
+      attemptFrom: this.attemptFrom.freeze(),
+      attemptCount: this.attemptCount.freeze(),
+      settledFrom: this.settledFrom.freeze(),
+      settledToExclusive: this.settledToExclusive.freeze(),
+      settledWords: this.#settledWords.map((column) => column.freeze()),
+    };
+  }
+
+  /** Ends {@link freeze}: nobody reads what was frozen any more. */
+  thaw(): void {
+    const offsets = [this.next, this.leaseFrom, this.leaseToExclusive, this.attemptFrom];
+    const settled = [this.settledFrom, this.settledToExclusive, ...this.#settledWords];
+    const others = [this.retryCount, this.leaseExpiresUs, this.attemptCount];
+    for (const column of [...offsets, ...settled, ...others]) column.thaw();
+    this.index.thaw();
+    this.leases.thaw();
   }
 
   #ensure(rowCount: number): void {

@@ -3,8 +3,25 @@
 
 import type { DeadLetterPutEffect } from '@queen-ts/protocol';
 import { NumberIndex } from './number-index.ts';
+import type { FrozenNumbers } from './number-index.ts';
 import { F64Column, U32Column, U48Column } from './tables/chunked-columns.ts';
+import type { FrozenColumn } from './tables/chunked-columns.ts';
 import { RowAllocator } from './tables/row-allocator.ts';
+
+/** The dead letters at the moment they were frozen; columns by row. */
+export interface FrozenDeadLetters {
+  readonly numbers: FrozenNumbers;
+  readonly number: FrozenColumn;
+  readonly partitionRow: FrozenColumn;
+  readonly group: FrozenColumn;
+  readonly offset: FrozenColumn;
+  readonly retryCount: FrozenColumn;
+  readonly failedUs: FrozenColumn;
+  readonly entryIndex: FrozenColumn;
+  readonly recordStart: FrozenColumn;
+  readonly blockSize: FrozenColumn;
+  readonly recordSize: FrozenColumn;
+}
 
 /** Rows of all dead letters, by number and by partition. */
 export class DeadLetters {
@@ -95,6 +112,31 @@ export class DeadLetters {
       if (isInside && this.group.get(row) === range.group) return true;
     }
     return false;
+  }
+
+  /** Returns the rows as they are now; they stay so until {@link thaw}. */
+  freeze(): FrozenDeadLetters {
+    return {
+      numbers: this.numbers.freeze(),
+      number: this.number.freeze(),
+      partitionRow: this.partitionRow.freeze(),
+      group: this.group.freeze(),
+      offset: this.offset.freeze(),
+      retryCount: this.retryCount.freeze(),
+      failedUs: this.failedUs.freeze(),
+      entryIndex: this.entryIndex.freeze(),
+      recordStart: this.recordStart.freeze(),
+      blockSize: this.blockSize.freeze(),
+      recordSize: this.recordSize.freeze(),
+    };
+  }
+
+  /** Ends {@link freeze}: nobody reads what was frozen any more. */
+  thaw(): void {
+    const keys = [this.number, this.partitionRow, this.group, this.offset, this.entryIndex];
+    const values = [this.retryCount, this.failedUs, this.recordStart];
+    for (const column of [...keys, ...values, this.blockSize, this.recordSize]) column.thaw();
+    this.numbers.thaw();
   }
 
   #ensure(rowCount: number): void {

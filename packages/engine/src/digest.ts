@@ -33,6 +33,17 @@ export class Digest {
     return hex(this.#a) + hex(this.#b);
   }
 
+  /** The two lanes, to go on from them with {@link restore}. */
+  lanes(): readonly [number, number] {
+    return [this.#a >>> 0, this.#b >>> 0];
+  }
+
+  /** Goes on from the lanes of another digest. */
+  restore(a: number, b: number): void {
+    this.#a = a | 0;
+    this.#b = b | 0;
+  }
+
   #word(word: number): void {
     const a = Math.imul(this.#a ^ word, PRIME_A);
     const b = Math.imul(this.#b + word, PRIME_B);

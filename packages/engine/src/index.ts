@@ -16,6 +16,8 @@ export type {
   SubscribeCommand,
   SubscribeOutcome,
 } from './admin/commands.ts';
+export type { FrozenState } from './checkpoint/frozen-state.ts';
+export { EngineRestorer } from './checkpoint/restorer.ts';
 export { Engine } from './engine.ts';
 export type {
   CycleStart,

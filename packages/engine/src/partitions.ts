@@ -1,8 +1,11 @@
 // The table of partitions: one row of columns each, no object. Rows are reused, wire numbers never.
 
 import { NumberIndex } from './number-index.ts';
+import type { FrozenNumbers } from './number-index.ts';
 import { F64Column, U32Column, U48Column } from './tables/chunked-columns.ts';
+import type { FrozenColumn } from './tables/chunked-columns.ts';
 import { NameIndex } from './tables/name-index.ts';
+import type { FrozenNames } from './tables/name-index.ts';
 import { RowAllocator } from './tables/row-allocator.ts';
 
 /** What a partition row starts with. */
@@ -14,6 +17,21 @@ export interface NewPartition {
   /** Position among the queue's partitions. */
   readonly ordinal: number;
   readonly createdUs: number;
+}
+
+/** The partitions at the moment they were frozen; columns by row. */
+export interface FrozenPartitions {
+  readonly names: FrozenNames;
+  readonly numbers: FrozenNumbers;
+  readonly number: FrozenColumn;
+  readonly queue: FrozenColumn;
+  readonly ordinal: FrozenColumn;
+  readonly tail: FrozenColumn;
+  readonly logStart: FrozenColumn;
+  readonly retainedBytes: FrozenColumn;
+  readonly lastAppendUs: FrozenColumn;
+  readonly createdUs: FrozenColumn;
+  readonly activeUs: FrozenColumn;
 }
 
 /** Rows of all partitions, by name inside their queue and by wire number. */
@@ -78,6 +96,33 @@ export class Partitions {
     this.numbers.delete(this.number.get(row));
     this.number.set(row, 0);
     this.#rows.free(row);
+  }
+
+  /** Returns the rows as they are now; they stay so until {@link thaw}. */
+  freeze(): FrozenPartitions {
+    return {
+      names: this.names.freeze(),
+      numbers: this.numbers.freeze(),
+      number: this.number.freeze(),
+      queue: this.queue.freeze(),
+      ordinal: this.ordinal.freeze(),
+      tail: this.tail.freeze(),
+      logStart: this.logStart.freeze(),
+      retainedBytes: this.retainedBytes.freeze(),
+      lastAppendUs: this.lastAppendUs.freeze(),
+      createdUs: this.createdUs.freeze(),
+      activeUs: this.activeUs.freeze(),
+    };
+  }
+
+  /** Ends {@link freeze}: nobody reads what was frozen any more. */
+  thaw(): void {
+    const words = [this.number, this.queue, this.ordinal];
+    const offsets = [this.tail, this.logStart, this.retainedBytes];
+    const times = [this.lastAppendUs, this.createdUs, this.activeUs];
+    for (const column of [...words, ...offsets, ...times]) column.thaw();
+    this.names.thaw();
+    this.numbers.thaw();
   }
 
   #ensure(rowCount: number): void {

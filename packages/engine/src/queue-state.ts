@@ -1,5 +1,6 @@
 // What the engine knows of one queue and of its groups. Queues and groups are few: plain objects.
 
+import { assert } from '@queen-ts/base';
 import type { GroupMode, Id128, QueueOptions } from '@queen-ts/protocol';
 import { GROUP_MODE } from '@queen-ts/protocol';
 import { U32Column } from './tables/chunked-columns.ts';
@@ -54,6 +55,21 @@ export class PartitionList {
       this.#free.pop();
     }
     this.#rows.set(ordinal, row);
+  }
+
+  /** Puts a row at any ordinal that is free; {@link endRestore} follows when all rows are in. */
+  restore(ordinal: number, row: number): void {
+    this.#rows.ensure(ordinal + 1);
+    assert(this.#rows.get(ordinal) === 0, () => `two partitions at ordinal ${ordinal}`);
+    this.#rows.set(ordinal, row);
+    this.#end = Math.max(this.#end, ordinal + 1);
+  }
+
+  /** Makes the ordinals that {@link restore} left out free. */
+  endRestore(): void {
+    for (let ordinal = this.#end - 1; ordinal >= 0; ordinal -= 1) {
+      if (this.#rows.get(ordinal) === 0) this.#free.push(ordinal);
+    }
   }
 
   /** Removes the row at an ordinal. */

@@ -31,6 +31,8 @@ export class State {
   entryIndex = 0;
   /** Index of the newest entry that had effects and is complete. */
   closedIndex = 0;
+  /** Time of that entry: a cycle that had no effects moves `nowUs` on, but is no entry. */
+  closedUs = 0;
   /** The entry's payload while it is planned or applied: apply reads appended keys from it. */
   payload: PayloadReader;
 

@@ -44,6 +44,7 @@ export type {
   ReleaseCommand,
   Subscription,
 } from './commands.ts';
+export { readEffect, writeEffect } from './entry/codec.ts';
 export { EFFECT, GROUP_MODE, ZERO_ID } from './entry/effects.ts';
 export type {
   AppendEffect,
@@ -68,6 +69,7 @@ export {
   EntryHeadReader,
   EntryWriter,
 } from './entry/entry-head.ts';
+export { readTime, writeTime } from './entry/fields.ts';
 export { BrokerError, ERRORS } from './errors.ts';
 export type { ErrorCode, ErrorOutcome } from './errors.ts';
 export {
