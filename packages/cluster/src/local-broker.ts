@@ -64,6 +64,8 @@ export class LocalBroker implements Broker {
   #soft: SoftState;
   /** Set while this node leads and contains its whole log: it may plan. */
   #leaderClock: LeaderClock | undefined;
+  /** Set once the broker has started. */
+  #hashKey: Uint32Array | undefined;
   #failure: Error | undefined;
   #isStopping = false;
   #isPumpDeferred = false;
@@ -113,6 +115,8 @@ export class LocalBroker implements Broker {
       if (this.#failure !== undefined) throw this.#failure;
       await this.#nextChange();
     }
+    // Committed, so it holds while the engine is rebuilt, too.
+    this.#hashKey = this.#replica.engine.identity.hashKey;
   }
 
   /** This node's copy of the state. Read-only. */
@@ -125,9 +129,8 @@ export class LocalBroker implements Broker {
   }
 
   get hashKey(): Uint32Array {
-    const { identity } = this.#replica.engine;
-    assert(identity !== undefined, 'the cluster has no identity yet');
-    return identity.hashKey;
+    assert(this.#hashKey !== undefined, 'the cluster has no identity yet');
+    return this.#hashKey;
   }
 
   /** Takes a message from another member. */
