@@ -1,12 +1,17 @@
 // Bounds of the engine's own work. Everything that could grow with the stored state has its cap here,
 // so that no single command can hold the core thread for long.
 
-import { ENTRY_BYTES_MAX_DEFAULT } from '@queen-ts/protocol';
+import { ENTRY_BYTES_MAX_DEFAULT, POP_BYTES_MAX_DEFAULT } from '@queen-ts/protocol';
 
 /** Caps of one engine. All are inclusive and at least 1. */
 export interface EngineLimits {
   /** Largest append that one push group may plan, in bytes (`QUEEN_RAFT_ENTRY_MAX_BYTES`). */
   readonly entryBytesMax: number;
+  /**
+   * What one pop delivers, in bytes: stored size and 256 for each message. It ends with the first
+   * message of a partition that goes beyond, so that one message is delivered whatever its size.
+   */
+  readonly popBytesMax: number;
   /** Partitions that one pop may look at before it gives up and is signalled to come back. */
   readonly partitionsScannedMax: number;
   /** Timers that one call of `advanceTo` fires. */
@@ -18,6 +23,7 @@ export interface EngineLimits {
 /** What a node runs with unless it is told otherwise. */
 export const ENGINE_LIMITS_DEFAULT: EngineLimits = {
   entryBytesMax: ENTRY_BYTES_MAX_DEFAULT,
+  popBytesMax: POP_BYTES_MAX_DEFAULT,
   partitionsScannedMax: 16_384,
   timersFiredMax: 4_096,
   ackMessagesScannedMax: 65_536,

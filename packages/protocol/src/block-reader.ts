@@ -157,6 +157,13 @@ export class BlockReader {
     return id.every((word) => word === 0) ? undefined : id;
   }
 
+  /** Size of a message's frame in bytes: its transaction id and its payload. */
+  frameSize(ordinal: number): number {
+    const row = this.#frameTableStart + ordinal * BLOCK_FRAME_SIZE;
+    const txnLength = this.#view.getUint32(row, true);
+    return (txnLength === MINTED_TXN ? 0 : txnLength) + this.#view.getUint32(row + 4, true);
+  }
+
   /** Reads the frames of `count` messages from ordinal `first` on. Throws CodecError on damage. */
   frames(first: number, count: number): BlockFrames {
     check(
@@ -165,7 +172,7 @@ export class BlockReader {
       () => `has no ordinals [${first}, ${first + count})`,
     );
     let from = this.#framesStart;
-    for (let ordinal = 0; ordinal < first; ordinal++) from += this.#frameSize(ordinal);
+    for (let ordinal = 0; ordinal < first; ordinal++) from += this.frameSize(ordinal);
     const spans = new Uint32Array(count * BLOCK_FRAME.WIDTH);
     let at = 0;
     for (let i = 0; i < count; i++) {
@@ -184,12 +191,6 @@ export class BlockReader {
     const isInTables = from + at <= this.#tables.length;
     const bytes = isInTables ? this.#tables.subarray(from, from + at) : this.#read(from, from + at);
     return { bytes, spans };
-  }
-
-  #frameSize(ordinal: number): number {
-    const row = this.#frameTableStart + ordinal * BLOCK_FRAME_SIZE;
-    const txnLength = this.#view.getUint32(row, true);
-    return (txnLength === MINTED_TXN ? 0 : txnLength) + this.#view.getUint32(row + 4, true);
   }
 
   #readSub(start: number): string | null {

@@ -36,6 +36,9 @@ export const ENTRY_BYTES_MAX_DEFAULT = 96 * 1024 * 1024;
 /** Messages that a pop may take when it does not say. */
 export const POP_BATCH_DEFAULT = 200;
 
+/** Most that one pop delivers, in bytes, unless a single message is larger. */
+export const POP_BYTES_MAX_DEFAULT = 16 * 1024 * 1024;
+
 /** Most partitions that a conflating pop asks for by itself (reference §2.1). */
 export const CONFLATED_PARTITIONS_MAX = 64;
 

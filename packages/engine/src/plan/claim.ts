@@ -2,19 +2,14 @@
 // under a lease or committed at once (reference §2.5, §2.6).
 
 import { ZERO_ID } from '@queen-ts/protocol';
-import type {
-  BlockSpan,
-  Claim,
-  CursorPutEffect,
-  EmptyReason,
-  PopCommand,
-} from '@queen-ts/protocol';
+import type { Claim, CursorPutEffect, EmptyReason, PopCommand } from '@queen-ts/protocol';
 import type { GroupState, QueueState } from '../queue-state.ts';
 import { deferUntil } from '../readiness.ts';
 import type { State } from '../state.ts';
 import type { PlanContext } from './context.ts';
 import { newCursor, NO_ATTEMPT, NO_LEASE, readCursor } from './cursor-row.ts';
 import { seedOfGroup } from './groups.ts';
+import { takeSpans } from './spans.ts';
 
 const US_PER_SECOND = 1_000_000;
 
@@ -22,9 +17,10 @@ const US_PER_SECOND = 1_000_000;
 export interface Claiming {
   readonly command: PopCommand;
   readonly claims: Claim[];
-  /** Messages and partitions that the call may still take. */
+  /** Messages, partitions and bytes that the call may still take. */
   messagesLeft: number;
   partitionsLeft: number;
+  bytesLeft: number;
   /** Partitions that the call may still look at. */
   scansLeft: number;
   messageCount: number;
@@ -68,8 +64,8 @@ export function claimPartition(
       ? newCursor(partitions.number.get(row), group.number, next)
       : readCursor(state, cursorRow);
   const from = group.conflation ? end - 1 : start;
-  const toExclusive = Math.min(end, from + claiming.messagesLeft);
-  const spans = spansOf(state, row, from, toExclusive);
+  const range = { row, from, toExclusive: Math.min(end, from + claiming.messagesLeft) };
+  const { spans, toExclusive, sizeBytes } = takeSpans(state, range, claiming.bytesLeft);
   const attempt = claiming.command.autoAck
     ? commit(context, cursor, toExclusive)
     : lease(context, claiming, target, { cursor, from: start, toExclusive });
@@ -82,6 +78,7 @@ export function claimPartition(
   });
   claiming.messageCount += toExclusive - from;
   claiming.messagesLeft -= toExclusive - from;
+  claiming.bytesLeft -= sizeBytes;
   claiming.partitionsLeft -= 1;
   return undefined;
 }
@@ -127,27 +124,6 @@ function visibleEnd(state: State, queue: QueueState, row: number): number {
   if (deferred === 0) return tail;
   deferUntil(state, queue, row, blocks.createdUs(deferred) + delayUs);
   return blocks.baseOffset(deferred);
-}
-
-function spansOf(state: State, row: number, from: number, toExclusive: number): BlockSpan[] {
-  const { blocks } = state;
-  const spans: BlockSpan[] = [];
-  let record = blocks.firstAtOrAfter(row, from);
-  for (let offset = from; offset < toExclusive; record = blocks.next(row, record)) {
-    const baseOffset = blocks.baseOffset(record);
-    const first = offset - baseOffset;
-    const count = Math.min(blocks.count(record) - first, toExclusive - offset);
-    spans.push({
-      entryIndex: blocks.entryIndex(record),
-      blockStart: blocks.blockStart(record),
-      blockSize: blocks.blockSize(record),
-      baseOffset,
-      first,
-      count,
-    });
-    offset += count;
-  }
-  return spans;
 }
 
 /** Commits on delivery: at most once, no lease, always the first attempt. */

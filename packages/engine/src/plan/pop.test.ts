@@ -425,6 +425,54 @@ describe('windowBuffer', () => {
   });
 });
 
+describe('the size of an answer', () => {
+  const PAYLOAD = 'x'.repeat(64 * 1024);
+  /** Room for sixteen of them, less what the messages need besides. */
+  const LIMITS = { popBytesMax: 1024 * 1024 };
+
+  function pushLarge(driver: EngineDriver, count: number, partition: (i: number) => string) {
+    for (let i = 0; i < count; i += 30) {
+      const items = Array.from({ length: Math.min(30, count - i) }, (_, j) => i + j);
+      driver.push(
+        items.map((n) => ({ queue: 'q', partition: partition(n), data: PAYLOAD, id: `${n}` })),
+      );
+    }
+  }
+
+  test('is bounded in one partition, and the rest stays claimable', () => {
+    const driver = new EngineDriver(LIMITS);
+    pushLarge(driver, 100, () => 'p');
+    const seen: number[] = [];
+    for (;;) {
+      const { messages } = driver.pop({ queue: 'q', batch: 1000, autoAck: true });
+      if (messages.length === 0) break;
+      expect(messages.length).toBe(Math.min(15, 100 - seen.length));
+      seen.push(...messages.map((message) => message.offset));
+    }
+    expect(seen).toEqual(Array.from({ length: 100 }, (_, i) => i));
+  });
+
+  test('is bounded over many partitions', () => {
+    const driver = new EngineDriver(LIMITS);
+    pushLarge(driver, 40, (n) => `p-${n}`);
+    const sizes = [1, 2, 3].map(
+      () => driver.pop({ queue: 'q', batch: 1000, partitions: 0 }).messages.length,
+    );
+    expect(sizes).toEqual([16, 16, 8]);
+  });
+
+  test('never keeps a single message back, however large', () => {
+    const driver = new EngineDriver({ popBytesMax: 1000 });
+    driver.push([
+      { queue: 'q', data: 'x'.repeat(5000) },
+      { queue: 'q', data: 'small' },
+    ]);
+    const first = driver.pop({ queue: 'q', autoAck: true });
+    expect(first.messages.map((message) => message.offset)).toEqual([0]);
+    expect(driver.pop({ queue: 'q' }).messages.map((message) => message.data)).toEqual(['small']);
+  });
+});
+
 describe('a conflating group', () => {
   const pop = { queue: 'q', group: 'g', conflation: true } as const;
 

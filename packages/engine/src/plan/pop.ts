@@ -31,6 +31,7 @@ export function planPop(context: PlanContext, command: PopCommand): PopOutcome |
     claims: [],
     messagesLeft: Math.max(1, command.batch),
     partitionsLeft: command.partitions > 0 ? command.partitions : Infinity,
+    bytesLeft: context.limits.popBytesMax,
     scansLeft: context.limits.partitionsScannedMax,
     messageCount: 0,
     isConflating: false,
@@ -68,7 +69,7 @@ function popScope(context: PlanContext, claiming: Claiming): void {
 function popQueue(context: PlanContext, claiming: Claiming, queue: QueueState): void {
   const group = ensureRegistered(context, queue, claiming.command);
   noteConflation(claiming, group);
-  while (claiming.messagesLeft > 0 && claiming.partitionsLeft > 0) {
+  while (mayClaimMore(claiming)) {
     const row = nextCandidate(context, claiming, group);
     if (row === 0) break;
     const reason = claimPartition(context, claiming, { queue, group, row, seed: undefined });
@@ -76,6 +77,11 @@ function popQueue(context: PlanContext, claiming: Claiming, queue: QueueState): 
   }
   if (claiming.claims.length > 0 || claiming.reason !== 'empty') return;
   claiming.reason = standingReason(queue, group);
+}
+
+/** Whether the call's budgets allow another partition: the last one may go beyond the bytes. */
+function mayClaimMore(claiming: Claiming): boolean {
+  return claiming.messagesLeft > 0 && claiming.partitionsLeft > 0 && claiming.bytesLeft > 0;
 }
 
 function popLabels(

@@ -1,0 +1,82 @@
+// What a claim takes of a partition, as spans of its blocks: up to a number of messages, and up to a
+// size, so that no answer of a pop can be larger than memory likes (I13).
+
+import type { BlockSpan } from '@queen-ts/protocol';
+import type { State } from '../state.ts';
+import { openBlock } from './blocks.ts';
+
+/** What a message counts for besides what is stored of it: the fields of its answer. */
+const MESSAGE_OVERHEAD_BYTES = 256;
+
+/** A larger block of which only a part is wanted is measured message by message. */
+const MEASURED_BLOCK_BYTES_MIN = 64 * 1024;
+
+/** Spans without a gap, and what they count for. */
+export interface TakenSpans {
+  readonly spans: readonly BlockSpan[];
+  readonly toExclusive: number;
+  readonly sizeBytes: number;
+}
+
+/**
+ * Takes messages from `from` on: one at least, and further ones below `toExclusive` while they fit
+ * into `sizeBytesMax`. All of them must be retained.
+ */
+export function takeSpans(
+  state: State,
+  range: { readonly row: number; readonly from: number; readonly toExclusive: number },
+  sizeBytesMax: number,
+): TakenSpans {
+  const { blocks } = state;
+  const { row, from, toExclusive } = range;
+  const spans: BlockSpan[] = [];
+  let sizeBytes = 0;
+  let offset = from;
+  let record = blocks.firstAtOrAfter(row, from);
+  while (offset < toExclusive) {
+    const first = offset - blocks.baseOffset(record);
+    const wanted = Math.min(blocks.count(record) - first, toExclusive - offset);
+    const part = measure(state, record, { first, wanted, sizeBytesMax: sizeBytesMax - sizeBytes });
+    const count = offset === from ? Math.max(1, part.count) : part.count;
+    if (count > 0) spans.push(spanOf(state, record, first, count));
+    sizeBytes += part.sizeBytes;
+    offset += count;
+    if (count < wanted) break;
+    record = blocks.next(row, record);
+  }
+  return { spans, toExclusive: offset, sizeBytes };
+}
+
+/** How many of the wanted messages fit, and their size, or that of the first one if none does. */
+function measure(
+  state: State,
+  record: number,
+  part: { readonly first: number; readonly wanted: number; readonly sizeBytesMax: number },
+): { readonly count: number; readonly sizeBytes: number } {
+  const { blocks } = state;
+  const { first, wanted, sizeBytesMax } = part;
+  const blockSize = blocks.blockSize(record);
+  const bound = blockSize + wanted * MESSAGE_OVERHEAD_BYTES;
+  const isWhole = wanted === blocks.count(record) || blockSize <= MEASURED_BLOCK_BYTES_MIN;
+  if (isWhole && bound <= sizeBytesMax) return { count: wanted, sizeBytes: bound };
+  const block = openBlock(state, record);
+  let sizeBytes = 0;
+  for (let count = 0; count < wanted; count += 1) {
+    const next = sizeBytes + block.frameSize(first + count) + MESSAGE_OVERHEAD_BYTES;
+    if (next > sizeBytesMax) return { count, sizeBytes: count === 0 ? next : sizeBytes };
+    sizeBytes = next;
+  }
+  return { count: wanted, sizeBytes };
+}
+
+function spanOf(state: State, record: number, first: number, count: number): BlockSpan {
+  const { blocks } = state;
+  return {
+    entryIndex: blocks.entryIndex(record),
+    blockStart: blocks.blockStart(record),
+    blockSize: blocks.blockSize(record),
+    baseOffset: blocks.baseOffset(record),
+    first,
+    count,
+  };
+}
