@@ -85,24 +85,39 @@ export function writeCursor(
   writeEffect(writer, effect, at.nowUs);
 }
 
-/** Reads the fields of a cursor after the kind byte into the partition read last. */
-export function readCursor(reader: ByteReader, state: State, partitionRow: number): void {
-  const { cursors, partitions } = state;
-  const effect = readEffect(reader, state.nowUs);
-  if (effect.kind !== EFFECT.CURSOR_PUT) throw new CodecError(`cursor of kind ${effect.kind}`);
-  const group = state.groups.get(effect.group);
-  const isSound =
-    partitionRow !== 0 &&
-    partitions.number.get(partitionRow) === effect.partition &&
-    group?.queue.number === partitions.queue.get(partitionRow) &&
-    cursors.find(partitionRow, effect.group) === 0;
-  if (!isSound || group === undefined) {
-    throw new CodecError(`cursor of group ${effect.group} in partition ${effect.partition}`);
+/** Reads cursors into a state. */
+export class CursorReader {
+  readonly #state: State;
+  /** Place of the cursor read last: the next one of the same partition has a higher group. */
+  #partitionRow = 0;
+  #group = 0;
+
+  constructor(state: State) {
+    this.#state = state;
   }
-  const row = cursors.add(partitionRow, effect.group);
-  cursors.put(row, effect);
-  group.cursors += 1;
-  if (effect.leaseToExclusive > 0) noteLease(state, row, group);
+
+  /** Reads the fields of a cursor after the kind byte into the partition read last. */
+  cursor(reader: ByteReader, partitionRow: number): void {
+    const state = this.#state;
+    const { cursors, partitions } = state;
+    const effect = readEffect(reader, state.nowUs);
+    if (effect.kind !== EFFECT.CURSOR_PUT) throw new CodecError(`cursor of kind ${effect.kind}`);
+    const group = state.groups.get(effect.group);
+    const isSound =
+      partitionRow !== 0 &&
+      partitions.number.get(partitionRow) === effect.partition &&
+      group?.queue.number === partitions.queue.get(partitionRow) &&
+      (partitionRow !== this.#partitionRow || effect.group > this.#group);
+    if (!isSound || group === undefined) {
+      throw new CodecError(`cursor of group ${effect.group} in partition ${effect.partition}`);
+    }
+    this.#partitionRow = partitionRow;
+    this.#group = effect.group;
+    const row = cursors.add(partitionRow, effect.group);
+    cursors.put(row, effect);
+    group.cursors += 1;
+    if (effect.leaseToExclusive > 0) noteLease(state, row, group);
+  }
 }
 
 function idOf(words: readonly FrozenColumn[], row: number): Id128 {

@@ -23,7 +23,7 @@ export const RECORD = {
   END: 10,
 } as const;
 
-/** Rows of each kind: what the end record promises and the reader has counted. */
+/** Rows of each kind: what the first record promises and the reader counts. */
 export interface RowCounts {
   queues: number;
   groups: number;
@@ -34,7 +34,7 @@ export interface RowCounts {
   rememberedIds: number;
 }
 
-/** The counts in the order of the end record. */
+/** The counts in the order of the first record. */
 export const ROW_COUNT_NAMES = [
   'queues',
   'groups',
@@ -44,6 +44,17 @@ export const ROW_COUNT_NAMES = [
   'deadLetters',
   'rememberedIds',
 ] as const satisfies readonly (keyof RowCounts)[];
+
+/** Counts of an empty state. */
+export const NO_ROWS: Readonly<RowCounts> = {
+  queues: 0,
+  groups: 0,
+  partitions: 0,
+  cursors: 0,
+  blocks: 0,
+  deadLetters: 0,
+  rememberedIds: 0,
+};
 
 /** Hands over what was written, as a copy, and empties the writer. */
 export function takePiece(writer: ByteWriter): Uint8Array {

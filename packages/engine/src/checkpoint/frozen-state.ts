@@ -5,10 +5,11 @@ import { ByteWriter } from '@queen-ts/base';
 import { CursorLinks, writeCursor } from './cursor-records.ts';
 import { writeDeadLetter } from './dead-letter-records.ts';
 import { liveSlices, writeDedupSegment, writeDedupSlices } from './dedup-records.ts';
-import { PIECE_BYTES, takePiece } from './format.ts';
+import { PIECE_BYTES, RECORD, takePiece } from './format.ts';
+import type { RowCounts } from './format.ts';
 import { writeBlocks, writePartition } from './partition-records.ts';
 import { freezeQueues, writeGroup, writeQueue } from './queue-records.ts';
-import { writeEnd, writeState } from './state-record.ts';
+import { writeState } from './state-record.ts';
 import type { State } from '../state.ts';
 
 /** Step of which nothing is to be written. */
@@ -40,7 +41,7 @@ export class FrozenState {
     this.#state = state;
     this.#onRelease = onRelease;
     const writer = new ByteWriter();
-    writeState(writer, state);
+    writeState(writer, state, countRows(state));
     this.#start = takePiece(writer);
     this.#queues = freezeQueues(state);
     this.#partitions = state.partitions.freeze();
@@ -62,15 +63,7 @@ export class FrozenState {
     yield* this.#partitionPieces(writer);
     yield* this.#deadLetterPieces(writer);
     yield* this.#dedupPieces(writer);
-    writeEnd(writer, {
-      queues: this.#queues.length,
-      groups: this.#queues.reduce((sum, { groups }) => sum + groups.length, 0),
-      partitions: this.#partitions.numbers.size,
-      cursors: this.#cursors.count,
-      blocks: this.#blocks.recordCount,
-      deadLetters: this.#deadLetters.numbers.size,
-      rememberedIds: this.#dedup.count,
-    });
+    writer.u8(RECORD.END);
     yield takePiece(writer);
   }
 
@@ -132,4 +125,16 @@ export class FrozenState {
       if (writer.length >= PIECE_BYTES) yield takePiece(writer);
     }
   }
+}
+
+function countRows(state: State): RowCounts {
+  return {
+    queues: state.queues.size,
+    groups: state.groups.size,
+    partitions: state.partitions.count,
+    cursors: state.cursors.count,
+    blocks: state.blocks.recordCount,
+    deadLetters: state.deadLetters.count,
+    rememberedIds: state.dedup.count,
+  };
 }

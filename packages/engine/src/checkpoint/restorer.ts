@@ -7,14 +7,14 @@ import { Engine } from '../engine.ts';
 import type { EngineOptions } from '../engine.ts';
 import { advanceTimers } from '../readiness.ts';
 import type { State } from '../state.ts';
-import { readCursor } from './cursor-records.ts';
+import { CursorReader } from './cursor-records.ts';
 import { readDeadLetter } from './dead-letter-records.ts';
 import { DedupReader } from './dedup-records.ts';
-import { RECORD } from './format.ts';
+import { NO_ROWS, RECORD, ROW_COUNT_NAMES } from './format.ts';
 import type { RowCounts } from './format.ts';
 import { PartitionReader } from './partition-records.ts';
 import { QueueReader } from './queue-records.ts';
-import { readEnd, readState } from './state-record.ts';
+import { readState } from './state-record.ts';
 
 /** Takes pieces in order, then gives the engine. Throws InvariantError when they make no state. */
 export class EngineRestorer {
@@ -47,7 +47,7 @@ export class EngineRestorer {
       const kind = reader.u8();
       if (this.#isComplete) throw new CodecError(`record ${kind} after the end`);
       if (this.#records === undefined) this.#begin(reader, kind);
-      else if (kind === RECORD.END) this.#end(reader, this.#records);
+      else if (kind === RECORD.END) this.#end(this.#records);
       else this.#records.read(reader, kind);
     }
   }
@@ -55,14 +55,16 @@ export class EngineRestorer {
   #begin(reader: ByteReader, kind: number): void {
     const { state } = this.#engine;
     if (kind !== RECORD.STATE) throw new CodecError(`record ${kind} at the start`);
-    readState(reader, state);
+    const promised = readState(reader, state);
+    state.partitions.names.reserve(promised.partitions);
+    state.cursors.index.reserve(promised.cursors);
     // Empty wheels move to the present at once; with timers in them they would get there bit by bit.
     advanceTimers(state, state.nowUs, 1);
-    this.#records = new RecordReader(state);
+    this.#records = new RecordReader(state, promised);
   }
 
-  #end(reader: ByteReader, records: RecordReader): void {
-    readEnd(reader, records.finish());
+  #end(records: RecordReader): void {
+    records.finish();
     this.#isComplete = true;
   }
 }
@@ -72,21 +74,17 @@ class RecordReader {
   readonly #state: State;
   readonly #queues: QueueReader;
   readonly #partitions: PartitionReader;
+  readonly #cursors: CursorReader;
   readonly #dedup: DedupReader;
-  readonly #counts: RowCounts = {
-    queues: 0,
-    groups: 0,
-    partitions: 0,
-    cursors: 0,
-    blocks: 0,
-    deadLetters: 0,
-    rememberedIds: 0,
-  };
+  readonly #promised: RowCounts;
+  readonly #counts: RowCounts = { ...NO_ROWS };
 
-  constructor(state: State) {
+  constructor(state: State, promised: RowCounts) {
     this.#state = state;
+    this.#promised = promised;
     this.#queues = new QueueReader(state);
     this.#partitions = new PartitionReader(state);
+    this.#cursors = new CursorReader(state);
     this.#dedup = new DedupReader(state.dedup);
   }
 
@@ -104,7 +102,7 @@ class RecordReader {
         return this.#partitions.partition(reader);
       case RECORD.CURSOR:
         counts.cursors += 1;
-        return readCursor(reader, this.#state, this.#partitions.row);
+        return this.#cursors.cursor(reader, this.#partitions.row);
       case RECORD.BLOCKS:
         counts.blocks += this.#partitions.blocks(reader);
         return;
@@ -121,11 +119,15 @@ class RecordReader {
     }
   }
 
-  /** Completes the state and returns how many rows it got. */
-  finish(): RowCounts {
+  /** Checks and completes the state. */
+  finish(): void {
     this.#partitions.finish();
     this.#queues.finish();
     this.#dedup.finish();
-    return this.#counts;
+    for (const name of ROW_COUNT_NAMES) {
+      const found = this.#counts[name];
+      const promised = this.#promised[name];
+      if (found !== promised) throw new CodecError(`${found} ${name} where ${promised} were`);
+    }
   }
 }

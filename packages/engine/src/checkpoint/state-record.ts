@@ -1,14 +1,14 @@
-// The first and the last record: what is there once, and how many rows came in between.
+// The first record: what is there once, and how many rows of each kind follow.
 
 import { CodecError } from '@queen-ts/base';
 import type { ByteReader, ByteWriter } from '@queen-ts/base';
 import { EFFECT, readEffect, writeEffect } from '@queen-ts/protocol';
 import type { State } from '../state.ts';
-import { RECORD, ROW_COUNT_NAMES, STATE_FORMAT_VERSION } from './format.ts';
+import { NO_ROWS, RECORD, ROW_COUNT_NAMES, STATE_FORMAT_VERSION } from './format.ts';
 import type { RowCounts } from './format.ts';
 
 /** Writes what the state has once. */
-export function writeState(writer: ByteWriter, state: State): void {
+export function writeState(writer: ByteWriter, state: State, counts: RowCounts): void {
   const { identity, closedUs, closedIndex, digest } = state;
   const [a, b] = digest.lanes();
   writer.u8(RECORD.STATE);
@@ -21,6 +21,7 @@ export function writeState(writer: ByteWriter, state: State): void {
   writer.varint(state.nextGroup);
   writer.varint(state.nextPartition);
   writer.varint(state.nextDeadLetter);
+  for (const name of ROW_COUNT_NAMES) writer.varint(counts[name]);
   writer.u8(identity === undefined ? 0 : 1);
   if (identity === undefined) return;
   const [k0 = 0, k1 = 0, k2 = 0, k3 = 0] = identity.hashKey;
@@ -29,8 +30,8 @@ export function writeState(writer: ByteWriter, state: State): void {
   writeEffect(writer, genesis, closedUs);
 }
 
-/** Reads the fields after the kind byte into an empty state. */
-export function readState(reader: ByteReader, state: State): void {
+/** Reads the fields after the kind byte into an empty state; returns the promised counts. */
+export function readState(reader: ByteReader, state: State): RowCounts {
   const version = reader.u8();
   if (version !== STATE_FORMAT_VERSION) throw new CodecError(`state format version ${version}`);
   state.closedUs = reader.varint();
@@ -42,24 +43,12 @@ export function readState(reader: ByteReader, state: State): void {
   state.nextGroup = reader.varint();
   state.nextPartition = reader.varint();
   state.nextDeadLetter = reader.varint();
-  if (reader.u8() === 0) return;
+  const counts = { ...NO_ROWS };
+  for (const name of ROW_COUNT_NAMES) counts[name] = reader.varint();
+  if (reader.u8() === 0) return counts;
   const genesis = readEffect(reader, state.closedUs);
   if (genesis.kind !== EFFECT.GENESIS) throw new CodecError(`identity of kind ${genesis.kind}`);
   const { clusterId, hashKey } = genesis;
   state.identity = { clusterId, hashKey: Uint32Array.from(hashKey) };
-}
-
-/** Writes the end. */
-export function writeEnd(writer: ByteWriter, counts: RowCounts): void {
-  writer.u8(RECORD.END);
-  for (const name of ROW_COUNT_NAMES) writer.varint(counts[name]);
-}
-
-/** Reads the end and compares it with what was read before. */
-export function readEnd(reader: ByteReader, found: RowCounts): void {
-  for (const name of ROW_COUNT_NAMES) {
-    const promised = reader.varint();
-    if (found[name] === promised) continue;
-    throw new CodecError(`${found[name]} ${name} where ${promised} were written`);
-  }
+  return counts;
 }

@@ -39,6 +39,11 @@ export class CursorIndex {
     return this.#table.bytes + this.#partitions.bytes + this.#groups.bytes;
   }
 
+  /** Makes room for `count` cursors in an empty index. */
+  reserve(count: number): void {
+    this.#table.reserve(count);
+  }
+
   /** Cursor row of a key, or 0. */
   find(partitionRow: number, groupRow: number): number {
     const hash = this.#hash(partitionRow, groupRow) >>> 0;

@@ -76,6 +76,11 @@ export class NameIndex {
     return this.#table.bytes + this.#arena.bytes + this.#refs.bytes;
   }
 
+  /** Makes room for `count` names in an empty index. */
+  reserve(count: number): void {
+    this.#table.reserve(count);
+  }
+
   /** Row of a name, or 0. */
   find(scope: number, bytes: Uint8Array, start: number, length: number): number {
     const hash = this.#hash(scope, bytes, start, length) >>> 0;

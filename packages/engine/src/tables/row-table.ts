@@ -12,6 +12,9 @@ const SEGMENT_SLOTS_MAX = 4096;
 /** Slots of an empty segment. */
 const SEGMENT_SLOTS_MIN = 16;
 
+/** Rows for which one segment is reserved at most: with room to deviate from an even spread. */
+const SEGMENT_ROWS_RESERVED = 2816;
+
 /** Directory bits. The position in a segment uses the other 16 bits of the hash. */
 const DEPTH_MAX = 16;
 
@@ -55,6 +58,17 @@ export class RowTable {
   segmentOf(hash: number): RowSegment {
     // Two shifts, because a shift by 32 is a shift by 0.
     return this.#directory[(hash >>> 1) >>> (31 - this.#depth)] as RowSegment;
+  }
+
+  /** Makes room for `count` rows in an empty table, so that filling it need not move any. */
+  reserve(count: number): void {
+    assert(this.#count === 0, () => `reserve over ${this.#count} rows`);
+    let depth = 0;
+    while (depth < DEPTH_MAX && count / 2 ** depth > SEGMENT_ROWS_RESERVED) depth += 1;
+    const perSegment = slotsFor(Math.ceil(count / 2 ** depth));
+    this.#depth = depth;
+    this.#directory = Array.from({ length: 2 ** depth }, () => new RowSegment(depth, perSegment));
+    this.#slotCount = perSegment * 2 ** depth;
   }
 
   /** Adds a row under a hash. The row must not be in the table under it. */
