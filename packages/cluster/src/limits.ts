@@ -20,6 +20,15 @@ export interface BrokerLimits {
   readonly parkedPopsMax: number;
   /** Partitions of deleted queues that one cycle removes. */
   readonly housekeepingPartitionsMax: number;
+  /** Time from the start of one retention pass to the next (`RETENTION_INTERVAL`). */
+  readonly retentionIntervalUs: number;
+  /** The same for the search for partitions that nobody uses. */
+  readonly cleanupIntervalUs: number;
+  /** How long a partition is empty and unused before it is removed (`PARTITION_CLEANUP_DAYS`). */
+  readonly partitionIdleUs: number;
+  /** Partitions that one step of either pass looks at, and the shortest time between two steps. */
+  readonly upkeepVisitsMax: number;
+  readonly upkeepStepUs: number;
   /** A parked pop claims nothing in the last part of its time: the answer might come too late. */
   readonly popReplyMarginUs: number;
   /** How late a parked pop may learn that its time is over. */
@@ -39,6 +48,11 @@ export const BROKER_LIMITS_DEFAULT: BrokerLimits = {
   appendInFlightBytesMax: 8 * 1024 * 1024,
   parkedPopsMax: 100_000,
   housekeepingPartitionsMax: 1000,
+  retentionIntervalUs: 5_000_000,
+  cleanupIntervalUs: 600_000_000,
+  partitionIdleUs: 30 * 86_400_000_000,
+  upkeepVisitsMax: 4096,
+  upkeepStepUs: 100_000,
   popReplyMarginUs: 50_000,
   deadlineResolutionUs: 20_000,
   stopUs: 8_000_000,

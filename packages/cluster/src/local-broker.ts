@@ -283,7 +283,7 @@ export class LocalBroker implements Broker {
     if (this.#inFlight.size >= this.#parts.limits.entriesInFlightMax) return false;
     return (
       this.#queue.commandCount > 0 ||
-      this.#planner.hasWork ||
+      this.#planner.hasWork(this.#parts.clock.monotonicUs()) ||
       this.#replica.engine.identity === undefined ||
       isTimerDue
     );

@@ -11,6 +11,7 @@ import type { ParkingLot } from './parking-lot.ts';
 import { lotFull, notPlanned } from './refusals.ts';
 import { isEmptyPop, PopRequest } from './request.ts';
 import type { Request } from './request.ts';
+import { Upkeep } from './upkeep.ts';
 
 /** A request and what was planned for it; answered once the cycle's entry is committed. */
 export interface Settlement {
@@ -59,16 +60,17 @@ export class Planner {
   #cycleEngine: Engine | undefined;
   #settlements: Settlement[] = [];
   #monotonicUs = 0;
-  #hasHousekeeping = true;
+  readonly #upkeep: Upkeep;
   #hasWakes = false;
 
   constructor(parts: PlannerParts) {
     this.#parts = parts;
+    this.#upkeep = new Upkeep(parts.limits);
   }
 
-  /** True when a cycle would find something to do although no request waits. */
-  get hasWork(): boolean {
-    return this.#hasHousekeeping || this.#hasWakes;
+  /** True when a cycle at this monotonic time has something to do although no request waits. */
+  hasWork(nowUs: number): boolean {
+    return this.#hasWakes || this.#upkeep.isDue(nowUs);
   }
 
   /** Runs one cycle on the engine. */
@@ -87,7 +89,7 @@ export class Planner {
     this.#planLane('pop');
     this.#planLane('store');
     this.#wakeParked();
-    this.#planHousekeeping();
+    this.#upkeep.run(engine, time.monotonicUs);
     this.#cycleEngine = undefined;
     return { entry: engine.closeCycle(), settlements: this.#settlements };
   }
@@ -95,11 +97,6 @@ export class Planner {
   get #engine(): Engine {
     assert(this.#cycleEngine !== undefined, 'planning outside a cycle');
     return this.#cycleEngine;
-  }
-
-  #planHousekeeping(): void {
-    const budget = this.#parts.limits.housekeepingPartitionsMax;
-    this.#hasHousekeeping = this.#engine.planHousekeeping(budget) === budget;
   }
 
   #planLane(lane: Lane): void {
@@ -121,7 +118,7 @@ export class Planner {
       return;
     }
     const outcome = this.#engine.plan(request.command);
-    if (outcome.kind === 'deleteQueue') this.#hasHousekeeping = true;
+    if (outcome.kind === 'deleteQueue') this.#upkeep.noteDeletion();
     if (request instanceof PopRequest && request.wait && isEmptyPop(outcome)) {
       this.#park(request, outcome);
       return;

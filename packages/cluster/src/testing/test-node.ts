@@ -7,7 +7,7 @@ import type { AckItem, PopFields, PushItem } from '@queen-ts/engine/testing';
 import type { Outcome, OutcomeOf } from '@queen-ts/protocol';
 import type { Entry, NodeId } from '@queen-ts/raft';
 import { MemoryHardStateStore, MemoryLogStore } from '@queen-ts/raft/testing';
-import type { Broker } from '../broker.ts';
+import type { Broker, WriteCommand } from '../broker.ts';
 import { BROKER_LIMITS_DEFAULT } from '../limits.ts';
 import type { BrokerLimits } from '../limits.ts';
 import { startBroker } from '../start-broker.ts';
@@ -133,6 +133,11 @@ export class TestNode {
   ack(items: readonly AckItem[]): Promise<Outcome> {
     const command = ackCommand(items, { hashKey: this.broker.hashKey });
     return this.broker.submit(command, { deadlineUs: this.time.monotonicUs() + 30_000_000 });
+  }
+
+  /** Submits any other prepared command. */
+  submit(command: WriteCommand, waitUs = 30_000_000): Promise<Outcome> {
+    return this.broker.submit(command, { deadlineUs: this.time.monotonicUs() + waitUs });
   }
 
   /** Lets everything due happen, then awaits a pending answer. */

@@ -4,6 +4,9 @@
 import type { QueueState } from '../queue-state.ts';
 import type { State } from '../state.ts';
 
+/** Queues that one call skips or enters at most. */
+const QUEUES_PER_RUN = 8192;
+
 /** One pass after the other. */
 export class PartitionSweep {
   /** Numbers of the queues that this pass has yet to visit, last one first; undefined between passes. */
@@ -11,22 +14,24 @@ export class PartitionSweep {
   #ordinal = 0;
 
   /**
-   * Visits up to `budget` partitions of the queues that `wants` accepts; `visit` may remove the one
-   * it is given. Returns whether the pass is complete; the next call then starts another one.
+   * Visits up to `budget` partitions of the queues that `wants` accepts. `visit` may remove the one
+   * it is given; with false it asks to be called for the same one first in the next call. Returns
+   * whether the pass is complete; the next call then starts another one.
    */
   run(
     state: State,
     budget: number,
     pass: {
       readonly wants: (queue: QueueState) => boolean;
-      readonly visit: (queue: QueueState, row: number) => void;
+      readonly visit: (queue: QueueState, row: number) => boolean;
     },
   ): boolean {
     this.#queues ??= [...state.queues.keys()].reverse();
     let left = budget;
-    for (;;) {
+    for (let entered = 0; ; entered += 1) {
       const number = this.#queues.at(-1);
       if (number === undefined) break;
+      if (entered === QUEUES_PER_RUN) return false;
       const queue = state.queues.get(number);
       if (queue !== undefined && !queue.isDeleted && pass.wants(queue)) {
         left -= this.#visitSome(queue, left, pass.visit);
@@ -42,15 +47,17 @@ export class PartitionSweep {
   #visitSome(
     queue: QueueState,
     budget: number,
-    visit: (queue: QueueState, row: number) => void,
+    visit: (queue: QueueState, row: number) => boolean,
   ): number {
     const from = this.#ordinal;
     const toExclusive = Math.min(from + budget, queue.partitions.end);
     for (let ordinal = from; ordinal < toExclusive; ordinal += 1) {
       const row = queue.partitions.row(ordinal);
-      if (row !== 0) visit(queue, row);
+      this.#ordinal = ordinal + 1;
+      if (row === 0 || visit(queue, row)) continue;
+      this.#ordinal = ordinal;
+      return budget;
     }
-    this.#ordinal = toExclusive;
     return toExclusive - from;
   }
 }

@@ -158,6 +158,18 @@ describe('retention', () => {
     expect(steps.length).toBe(4);
     expect(driver.engine.counters().blocks).toBe(0);
   });
+
+  test('goes on in the same partition while it holds more than one step removes', () => {
+    const driver = new EngineDriver();
+    driver.checksRows = false;
+    driver.configure('q', { maxWaitTimeSeconds: 5 });
+    driver.cycle(() => {
+      for (let i = 0; i < 2500; i += 1) driver.push({ queue: 'q' });
+    });
+    driver.wait(10);
+    expect([1, 2, 3].map(() => retain(driver, 5))).toEqual([false, false, true]);
+    expect(driver.engine.counters().blocks).toBe(0);
+  });
 });
 
 describe('cleanup', () => {

@@ -8,7 +8,7 @@ import type { PlanContext } from './context.ts';
 
 const US_PER_SECOND = 1_000_000;
 
-/** Appends that one visit removes from a partition at most. */
+/** Appends that one visit removes from a partition at most; then the next call goes on there. */
 const BLOCKS_PER_VISIT = 1024;
 
 /** Age in seconds until which a named sink holds messages back when the queue stores none. */
@@ -28,10 +28,11 @@ export function planRetention(context: PlanContext, budget: number): boolean {
   return context.retention.run(state, budget, {
     wants: (queue) => queue.retainedMessages > 0 && isRuled(cutoffsOf(queue, state.nowUs)),
     visit: (queue, row) => {
-      const offset = removableTo(state, queue, row);
-      if (offset <= state.partitions.logStart.get(row)) return;
+      const { offset, isAll } = removableTo(state, queue, row);
+      if (offset <= state.partitions.logStart.get(row)) return true;
       const partition = state.partitions.number.get(row);
       context.emit({ kind: EFFECT.LOG_START, partition, offset });
+      return isAll;
     },
   });
 }
@@ -51,9 +52,11 @@ export function planCleanup(
     visit: (queue, row) => {
       const isEmpty = partitions.logStart.get(row) === partitions.tail.get(row);
       const isIdle = partitions.activeUs.get(row) + limits.idleUs <= state.nowUs;
-      if (!isEmpty || !isIdle || deadLetters.newestOf(row) !== 0) return;
-      if (hasLiveLease(state, queue, row)) return;
-      context.emit({ kind: EFFECT.PARTITION_DELETE, partition: partitions.number.get(row) });
+      const isKept = !isEmpty || !isIdle || deadLetters.newestOf(row) !== 0;
+      if (!isKept && !hasLiveLease(state, queue, row)) {
+        context.emit({ kind: EFFECT.PARTITION_DELETE, partition: partitions.number.get(row) });
+      }
+      return true;
     },
   });
 }
@@ -80,23 +83,28 @@ function isRuled(cutoffs: Cutoffs): boolean {
   return cutoffs.anyUs > 0 || cutoffs.completedUs > 0;
 }
 
-/** Offset up to which the contiguous prefix of removable appends reaches. */
-function removableTo(state: State, queue: QueueState, row: number): number {
+/** Offset up to which removable appends reach without a gap, as far as one visit looks. */
+function removableTo(
+  state: State,
+  queue: QueueState,
+  row: number,
+): { readonly offset: number; readonly isAll: boolean } {
   const { blocks, partitions } = state;
   const cutoffs = cutoffsOf(queue, state.nowUs);
   let record = blocks.head(row);
   let offset = partitions.logStart.get(row);
   const newestUs = Math.max(cutoffs.anyUs, cutoffs.completedUs);
-  if (record === 0 || blocks.createdUs(record) >= newestUs) return offset;
+  if (record === 0 || blocks.createdUs(record) >= newestUs) return { offset, isAll: true };
   const completedTo = cutoffs.completedUs > 0 ? lowestNext(state, queue, row) : 0;
-  for (let i = 0; i < BLOCKS_PER_VISIT && record !== 0; i += 1) {
+  for (let i = 0; record !== 0; i += 1) {
+    if (i === BLOCKS_PER_VISIT) return { offset, isAll: false };
     const createdUs = blocks.createdUs(record);
     const isCompleted = createdUs < cutoffs.completedUs && blocks.endOffset(record) <= completedTo;
     if (createdUs >= cutoffs.anyUs && !isCompleted) break;
     offset = blocks.endOffset(record);
     record = blocks.next(row, record);
   }
-  return offset;
+  return { offset, isAll: true };
 }
 
 /** Lowest cursor of a partition over all groups, queue mode included; 0 without any. */

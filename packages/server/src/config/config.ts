@@ -39,6 +39,10 @@ export interface Config {
   readonly admitBytesMax: number;
   /** How long a push waits to be admitted. */
   readonly admitHoldMs: number;
+  /** Time from the start of one retention pass to the next. */
+  readonly retentionIntervalMs: number;
+  /** How long a partition is empty and unused before it is removed. */
+  readonly partitionCleanupDays: number;
   readonly electionTimeoutMs: number;
   readonly heartbeatMs: number;
   readonly logLevel: LogLevel;
@@ -95,6 +99,7 @@ export function readConfig(environment: Environment): Config {
       'all',
     ),
     ...readAdmission(environment),
+    ...readUpkeep(environment),
     ...readRaftTimes(environment),
     logLevel: readChoice(environment, 'LOG_LEVEL', LOG_LEVELS, 'info'),
     logJson: readBoolean(environment, 'QUEEN_LOG_JSON', false),
@@ -145,6 +150,23 @@ function readAdmission(environment: Environment): Pick<Config, 'admitBytesMax' |
       min: 0,
       max: WRITE_TIMEOUT_MS_MAX,
       fallback: 15_000,
+    }),
+  };
+}
+
+function readUpkeep(
+  environment: Environment,
+): Pick<Config, 'retentionIntervalMs' | 'partitionCleanupDays'> {
+  return {
+    retentionIntervalMs: readInteger(environment, 'RETENTION_INTERVAL', {
+      min: 100,
+      max: 86_400_000,
+      fallback: 5000,
+    }),
+    partitionCleanupDays: readInteger(environment, 'PARTITION_CLEANUP_DAYS', {
+      min: 1,
+      max: 36_500,
+      fallback: 30,
     }),
   };
 }

@@ -22,6 +22,8 @@ import { runAfter, SYSTEM_CLOCK, SYSTEM_SCHEDULER, SystemRng } from './system.ts
 /** How long requests in flight may take once the node stops; less than its watchdog allows. */
 const CLOSE_GRACE_MS = 8_500;
 
+const DAY_US = 86_400_000_000;
+
 /** What a node tells its owner. */
 export interface NodeOptions {
   readonly log: Logger;
@@ -107,7 +109,11 @@ function brokerOptions(config: Config, { directory, rng, onFailure }: NodeParts)
     rng,
     scheduler: SYSTEM_SCHEDULER,
     engineLimits: { ...ENGINE_LIMITS_DEFAULT, entryBytesMax: config.entryBytesMax },
-    limits: BROKER_LIMITS_DEFAULT,
+    limits: {
+      ...BROKER_LIMITS_DEFAULT,
+      retentionIntervalUs: config.retentionIntervalMs * 1000,
+      partitionIdleUs: config.partitionCleanupDays * DAY_US,
+    },
     electionMs: config.electionTimeoutMs,
     heartbeatMs: config.heartbeatMs,
     genesis: newClusterIdentity(SYSTEM_CLOCK, rng),
