@@ -15,12 +15,13 @@ import { PlanContext } from './plan/context.ts';
 import { planHousekeeping } from './plan/housekeeping.ts';
 import { planCommand } from './plan/plan.ts';
 import { planCleanup, planRetention } from './plan/retention.ts';
-import { listDeadLetters } from './queries/dead-letters.ts';
+import { readDeadLetters } from './queries/dead-letters.ts';
 import type { DeadLetterFilter, DeadLetterList } from './queries/dead-letters.ts';
-import { listQueues } from './queries/list-queues.ts';
-import { findMessage } from './queries/messages.ts';
-import type { MessageView } from './queries/messages.ts';
+import { readQueues } from './queries/list-queues.ts';
+import { readMessage } from './queries/messages.ts';
+import type { MessageAddress, MessageView } from './queries/messages.ts';
 import type { QueueFilter, QueueList } from './queries/queue-view.ts';
+import { completed, EngineView } from './queries/view.ts';
 import { forgetIds } from './memory.ts';
 import { advanceTimers, nextTimerUs } from './readiness.ts';
 import { State } from './state.ts';
@@ -266,26 +267,24 @@ export class Engine {
     return row === 0 ? undefined : this.#state.partitions.names.nameText(row);
   }
 
-  /** Lists queues, newest first. Leases count as live when they end after `nowUs`. */
+  /** The state as reads see it. Leases count as live when they end after `nowUs`. */
+  view(nowUs: number): EngineView {
+    return new EngineView(this.#state, nowUs);
+  }
+
+  /** Lists queues, newest first, at once: for tests and tools. */
   listQueues(filter: QueueFilter & { readonly nowUs: number }): QueueList {
-    return listQueues(this.#state, filter);
+    return completed(readQueues(this.view(filter.nowUs), filter));
   }
 
-  /** Lists dead letters, newest first; payloads are lent. */
+  /** Lists dead letters, newest first, at once: for tests and tools. Payloads are lent. */
   listDeadLetters(filter: DeadLetterFilter): DeadLetterList {
-    return listDeadLetters(this.#state, filter);
+    return completed(readDeadLetters(this.view(this.nowUs), filter));
   }
 
-  /**
-   * Finds the first retained message of a partition with a transaction id. Reads at most some
-   * thousand block headers; an older message without a remembered id is not found then.
-   */
-  findMessage(address: {
-    readonly partition: number;
-    readonly transactionId: string;
-    readonly nowUs: number;
-  }): MessageView | undefined {
-    return findMessage(this.#state, address);
+  /** Finds a message by its address at once: for tests and tools. */
+  findMessage(address: MessageAddress & { readonly nowUs: number }): MessageView | undefined {
+    return completed(readMessage(this.view(address.nowUs), address));
   }
 
   /** Number of queues that are not deleted. */

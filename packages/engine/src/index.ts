@@ -30,6 +30,53 @@ export type {
 export type { ClusterIdentity } from './state.ts';
 export { CONFLATED_WIDTH_MAX, ENGINE_LIMITS_DEFAULT } from './limits.ts';
 export type { EngineLimits } from './limits.ts';
+export { readChangedPartitions, safeTimeUs } from './queries/changed-partitions.ts';
+export type { ChangedFilter, ChangedPage, ChangedPartition } from './queries/changed-partitions.ts';
+export { readDeadLetters } from './queries/dead-letters.ts';
 export type { DeadLetterFilter, DeadLetterList, DeadLetterView } from './queries/dead-letters.ts';
-export type { MessageGroup, MessageStatus, MessageView } from './queries/messages.ts';
-export type { MessageCounts, QueueFilter, QueueList, QueueView } from './queries/queue-view.ts';
+export { readGroup, readGroups, readLagging } from './queries/groups.ts';
+export type {
+  CursorView,
+  GroupQueueView,
+  GroupSubscription,
+  GroupView,
+  LaggingCursor,
+} from './queries/groups.ts';
+export { readQueueLanes, readQueues } from './queries/list-queues.ts';
+export { readMessages } from './queries/message-list.ts';
+export type { ListedMessage, MessageFilter, MessageList } from './queries/message-list.ts';
+export { MESSAGE_STATUSES } from './queries/message-status.ts';
+export type { MessageGroup, MessageStatus } from './queries/message-status.ts';
+export { readMessage } from './queries/messages.ts';
+export type { MessageAddress, MessageView } from './queries/messages.ts';
+export {
+  highWatermark,
+  partitionsCreated,
+  readOffsetsAtTime,
+  readRecords,
+} from './queries/offset-reads.ts';
+export type {
+  FetchedEntry,
+  FetchEntry,
+  FetchError,
+  LogBounds,
+  OffsetAtTime,
+} from './queries/offset-reads.ts';
+export { readPositions } from './queries/positions.ts';
+export type { PartitionName, PositionView } from './queries/positions.ts';
+export { readQueueDepth } from './queries/queue-depth.ts';
+export type { Depth, QueueDepth } from './queries/queue-depth.ts';
+export { readQueueDetail, readQueueSizes } from './queries/queue-detail.ts';
+export type { PartitionSize, PartitionView, QueueDetail } from './queries/queue-detail.ts';
+export type {
+  MessageCounts,
+  PageFilter,
+  QueueFilter,
+  QueueLane,
+  QueueList,
+  QueueView,
+} from './queries/queue-view.ts';
+export { readBusiestPartitions, readLabels, readOverview } from './queries/rollups.ts';
+export type { BusyPartition, LabelRollup, LagRange, Overview } from './queries/rollups.ts';
+export { completed, EngineView } from './queries/view.ts';
+export type { Read } from './queries/view.ts';

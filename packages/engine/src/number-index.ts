@@ -91,6 +91,34 @@ export class NumberIndex {
     }
   }
 
+  /** The smallest number present above `number`, or 0. */
+  next(number: number): number {
+    const first = number + 1;
+    for (let position = first >>> PAGE_BITS; position < this.#pages.length; position += 1) {
+      const page = this.#pages[position];
+      if (page === undefined) continue;
+      const start = position << PAGE_BITS;
+      for (let i = Math.max(0, first - start); i < PAGE_SIZE; i += 1) {
+        if (page.rows[i] !== 0) return start + i;
+      }
+    }
+    return 0;
+  }
+
+  /** The largest number present below `number`, or 0. */
+  previous(number: number): number {
+    const last = Math.min(number, this.#pages.length << PAGE_BITS) - 1;
+    for (let position = last >> PAGE_BITS; position >= 0; position -= 1) {
+      const page = this.#pages[position];
+      if (page === undefined) continue;
+      const start = position << PAGE_BITS;
+      for (let i = Math.min(PAGE_SIZE - 1, last - start); i >= 0; i -= 1) {
+        if (page.rows[i] !== 0) return start + i;
+      }
+    }
+    return 0;
+  }
+
   /** Visits every number in ascending order. */
   forEach(visit: (number: number, row: number) => void): void {
     for (let position = 0; position < this.#pages.length; position += 1) {

@@ -69,7 +69,8 @@ function measure(
   return { count: wanted, sizeBytes };
 }
 
-function spanOf(state: State, record: number, first: number, count: number): BlockSpan {
+/** The address of consecutive messages of a block. */
+export function spanOf(state: State, record: number, first: number, count: number): BlockSpan {
   const { blocks } = state;
   return {
     entryIndex: blocks.entryIndex(record),

@@ -5,6 +5,8 @@ import { deadLetterId } from '../admin/dead-letter-id.ts';
 import { readDeadLetter } from '../admin/dead-letter-record.ts';
 import type { DeadLetterRecord } from '../admin/dead-letter-record.ts';
 import type { State } from '../state.ts';
+import { BLOCK_READ_UNITS } from './view.ts';
+import type { EngineView, Read } from './view.ts';
 
 /** Which dead letters to list; absent and empty names do not filter. */
 export interface DeadLetterFilter {
@@ -12,6 +14,8 @@ export interface DeadLetterFilter {
   readonly group?: string;
   readonly limit: number;
   readonly offset?: number;
+  /** Size of the payloads of a page; the page ends with the one that reaches it. Default: no bound. */
+  readonly bytesMax?: number;
 }
 
 /** One dead letter. */
@@ -33,18 +37,48 @@ export interface DeadLetterList {
   readonly total: number;
 }
 
-/** Lists dead letters; reads the records of the page only. */
-export function listDeadLetters(state: State, filter: DeadLetterFilter): DeadLetterList {
-  const { queue = '', group = '', limit, offset = 0 } = filter;
-  const rows: number[] = [];
-  state.deadLetters.numbers.forEach((_, row) => {
-    const owner = state.queueOf(state.deadLetters.partitionRow.get(row));
-    if (owner === undefined || (queue !== '' && owner.name !== queue)) return;
-    if (group !== '' && groupName(state, row) !== group) return;
-    rows.push(row);
-  });
-  const page = rows.reverse().slice(offset, offset + limit);
-  return { deadLetters: page.map((row) => viewOf(state, row)), total: rows.length };
+/** Lists dead letters; reads the records of the page only. Payloads are lent. */
+export function* readDeadLetters(view: EngineView, filter: DeadLetterFilter): Read<DeadLetterList> {
+  const { state } = view;
+  const { queue = '', group = '', limit, offset = 0, bytesMax = Infinity } = filter;
+  const total = totalOf(state, queue, group);
+  const deadLetters: DeadLetterView[] = [];
+  let skip = offset;
+  let bytes = 0;
+  // Numbers grow with the time of the failure.
+  let number = total === 0 ? 0 : state.deadLetters.numbers.previous(state.nextDeadLetter);
+  while (number !== 0 && deadLetters.length < limit && bytes < bytesMax) {
+    const row = state.deadLetters.numbers.get(number);
+    const isMatch = matches(state, row, queue, group);
+    const isOnPage = isMatch && skip === 0;
+    if (isMatch && skip > 0) skip -= 1;
+    if (isOnPage) {
+      const letter = viewOf(state, row);
+      deadLetters.push(letter);
+      bytes += letter.payload.length;
+    }
+    if (view.spend(isOnPage ? BLOCK_READ_UNITS : 8)) yield;
+    number = state.deadLetters.numbers.previous(number);
+  }
+  return { deadLetters, total };
+}
+
+function totalOf(state: State, queueName: string, groupName: string): number {
+  const queue = state.queuesByName.get(queueName);
+  const queues =
+    queueName === '' ? state.queuesByName.values() : queue === undefined ? [] : [queue];
+  let total = 0;
+  for (const owner of queues) {
+    const counter = groupName === '' ? owner : owner.groupByName(groupName);
+    total += counter?.deadLetters ?? 0;
+  }
+  return total;
+}
+
+function matches(state: State, row: number, queue: string, group: string): boolean {
+  const owner = state.queueOf(state.deadLetters.partitionRow.get(row));
+  if (owner === undefined || (queue !== '' && owner.name !== queue)) return false;
+  return group === '' || groupName(state, row) === group;
 }
 
 function viewOf(state: State, row: number): DeadLetterView {

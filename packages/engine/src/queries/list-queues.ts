@@ -1,23 +1,58 @@
-// The listing of queues with their counts (reference §7). Counts of messages walk the partitions of
-// the listed queues; everything else is kept up to date.
+// The listing of queues with their counts (reference §7).
 
-import type { GroupState, QueueState } from '../queue-state.ts';
-import { QUEUE_MODE_GROUP } from '@queen-ts/protocol';
-import type { State } from '../state.ts';
-import type { MessageCounts, QueueFilter, QueueView } from './queue-view.ts';
+import type { QueueState } from '../queue-state.ts';
+import { CountsSum, countPartition } from './counts.ts';
+import type { QueueFilter, QueueLane, QueueList, QueueView } from './queue-view.ts';
+import { eachPartition } from './view.ts';
+import type { EngineView, Read } from './view.ts';
 
-/** Lists queues, newest first. */
-export function listQueues(
-  state: State,
-  filter: QueueFilter & { readonly nowUs: number },
-): readonly QueueView[] {
+/** Lists queues with their counts, newest first; looks at every partition of the listed queues. */
+export function* readQueues(view: EngineView, filter: QueueFilter): Read<QueueList> {
+  const views: QueueView[] = [];
+  for (const queue of yield* select(view, filter)) {
+    if (queue.isDeleted) continue;
+    const sum = new CountsSum();
+    yield* eachPartition(view, queue, (row) => sum.add(countPartition(view, queue, row)));
+    views.push({
+      ...laneOf(queue),
+      options: queue.options,
+      segments: queue.retainedBlocks,
+      messages: sum.withoutLeased(queue.deadLetters),
+      retainedBytes: queue.retainedBytes,
+    });
+    if (view.spend(16)) yield;
+  }
+  return views;
+}
+
+/** Lists queues without counts, newest first: cheap, whatever they hold. */
+export function* readQueueLanes(view: EngineView, filter: QueueFilter): Read<readonly QueueLane[]> {
+  const lanes: QueueLane[] = [];
+  for (const queue of yield* select(view, filter)) {
+    if (!queue.isDeleted) lanes.push(laneOf(queue));
+    if (view.spend(4)) yield;
+  }
+  return lanes;
+}
+
+function laneOf(queue: QueueState): QueueLane {
+  const { id, name, createdUs, partitions } = queue;
+  return { id, name, createdUs, partitions: partitions.count };
+}
+
+/** The queues of the page that a filter asks for, newest first. */
+function* select(view: EngineView, filter: QueueFilter): Read<readonly QueueState[]> {
   const from = filter.offset ?? 0;
   const toExclusive = filter.limit === undefined ? Infinity : from + filter.limit;
-  return [...state.queuesByName.values()]
-    .filter((queue) => matches(queue, filter))
-    .sort((a, b) => b.createdUs - a.createdUs || b.number - a.number)
-    .slice(from, toExclusive)
-    .map((queue) => viewOf(state, queue, filter.nowUs));
+  const found: QueueState[] = [];
+  // Numbers are given out in order of creation.
+  const newestFirst = [...view.state.queuesByName.values()].sort((a, b) => b.number - a.number);
+  for (const queue of newestFirst) {
+    if (found.length >= toExclusive) break;
+    if (matches(queue, filter)) found.push(queue);
+    if (view.spend(4)) yield;
+  }
+  return found.slice(from);
 }
 
 function matches(queue: QueueState, filter: QueueFilter): boolean {
@@ -27,67 +62,4 @@ function matches(queue: QueueState, filter: QueueFilter): boolean {
     (task === '' || queue.options.task === task) &&
     queue.name.includes(search)
   );
-}
-
-function viewOf(state: State, queue: QueueState, nowUs: number): QueueView {
-  return {
-    id: queue.id,
-    name: queue.name,
-    options: queue.options,
-    createdUs: queue.createdUs,
-    partitions: queue.partitions.count,
-    segments: queue.retainedBlocks,
-    messages: countMessages(state, queue, nowUs),
-    retainedBytes: queue.retainedBytes,
-  };
-}
-
-/**
- * Per partition: what the slowest named group has not acked is pending (queue mode counts only when
- * no named group has a cursor), leased batches are processing, the rest is completed.
- */
-function countMessages(state: State, queue: QueueState, nowUs: number): MessageCounts {
-  const readers = queue.groups.filter((group) => group.cursors > 0);
-  let pending = 0;
-  let processing = 0;
-  for (let ordinal = 0; ordinal < queue.partitions.end; ordinal += 1) {
-    const row = queue.partitions.row(ordinal);
-    if (row === 0) continue;
-    const partition = countPartition(state, { row, readers, nowUs });
-    pending += partition.pending;
-    processing += partition.processing;
-  }
-  const total = queue.retainedMessages;
-  return {
-    total,
-    pending: pending - processing,
-    processing,
-    completed: Math.max(0, total - pending - queue.deadLetters),
-    deadLetter: queue.deadLetters,
-  };
-}
-
-/** Counts of one partition; here pending includes what is leased. */
-export function countPartition(
-  state: State,
-  of: { readonly row: number; readonly readers: readonly GroupState[]; readonly nowUs: number },
-): { readonly pending: number; readonly processing: number } {
-  const { cursors, partitions } = state;
-  let named = Infinity;
-  let queueMode = Infinity;
-  let leased = 0;
-  for (const group of of.readers) {
-    const cursorRow = cursors.find(of.row, group.number);
-    if (cursorRow === 0) continue;
-    const next = cursors.next.get(cursorRow);
-    if (group.name === QUEUE_MODE_GROUP) queueMode = next;
-    else named = Math.min(named, next);
-    if (cursors.isLeased(cursorRow, of.nowUs)) {
-      leased += cursors.leaseToExclusive.get(cursorRow) - next;
-    }
-  }
-  const baseline = named !== Infinity ? named : queueMode !== Infinity ? queueMode : 0;
-  const from = Math.max(baseline, partitions.logStart.get(of.row));
-  const pending = partitions.tail.get(of.row) - from;
-  return { pending, processing: Math.min(leased, pending) };
 }

@@ -14,7 +14,15 @@ export interface QueueFilter {
   readonly offset?: number;
 }
 
-/** Message counts of one queue. `pending` excludes leased messages. */
+/** A page of rows. */
+export interface PageFilter {
+  /** Most rows, >= 1. */
+  readonly limit: number;
+  /** Rows to skip. */
+  readonly offset: number;
+}
+
+/** Message counts. Whether `pending` includes leased messages is said where they are shown. */
 export interface MessageCounts {
   /** Retained messages, acked or not. */
   readonly total: number;
@@ -24,15 +32,21 @@ export interface MessageCounts {
   readonly deadLetter: number;
 }
 
-/** One row of the listing. */
-export interface QueueView {
+/** One row of the short listing. */
+export interface QueueLane {
   readonly id: Id128;
   readonly name: string;
-  readonly options: QueueOptions;
   readonly createdUs: number;
+  /** Number of partitions. */
   readonly partitions: number;
+}
+
+/** One row of the listing. */
+export interface QueueView extends QueueLane {
+  readonly options: QueueOptions;
   /** Retained append blocks. */
   readonly segments: number;
+  /** `pending` excludes what is leased. */
   readonly messages: MessageCounts;
   /** Size of the retained append blocks in bytes. */
   readonly retainedBytes: number;

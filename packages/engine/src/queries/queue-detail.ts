@@ -1,0 +1,187 @@
+// One queue with its partitions: the detail and the sizes (reference §7, control-plane §3.1).
+
+import type { Id128, QueueOptions } from '@queen-ts/protocol';
+import type { QueueState } from '../queue-state.ts';
+import type { State } from '../state.ts';
+import { CountsSum, countPartition } from './counts.ts';
+import type { MessageCounts, PageFilter } from './queue-view.ts';
+import { TopList } from './top-list.ts';
+import { eachDeadLetter, eachPartition } from './view.ts';
+import type { EngineView, Read } from './view.ts';
+
+/** One partition. Times are microseconds; 0 means that there is none. */
+export interface PartitionView {
+  readonly number: number;
+  readonly name: string;
+  readonly createdUs: number;
+  /** `pending` includes what is leased. */
+  readonly messages: MessageCounts;
+  /** Messages that the slowest group has acked. */
+  readonly totalConsumed: number;
+  /** Last write, claim or ack. */
+  readonly activeUs: number;
+  readonly oldestMessageUs: number;
+  readonly newestMessageUs: number;
+  readonly retainedBytes: number;
+}
+
+/** One queue. */
+export interface QueueDetail {
+  readonly id: Id128;
+  readonly name: string;
+  readonly createdUs: number;
+  readonly options: QueueOptions;
+  /** A page by name. */
+  readonly partitions: readonly PartitionView[];
+  /** All partitions, on this page or not. */
+  readonly partitionCount: number;
+  readonly segments: number;
+  /** Over all partitions; `pending` includes what is leased. */
+  readonly totals: MessageCounts;
+  readonly retainedBytes: number;
+}
+
+/** Reads one queue; undefined when there is none. */
+export function* readQueueDetail(
+  view: EngineView,
+  name: string,
+  page: PageFilter,
+): Read<QueueDetail | undefined> {
+  const queue = view.state.queuesByName.get(name);
+  if (queue === undefined) return undefined;
+  const sum = new CountsSum();
+  const names = new NamePage(view.state, page);
+  yield* eachPartition(view, queue, (row) => {
+    sum.add(countPartition(view, queue, row));
+    names.offer(row);
+  });
+  const partitions: PartitionView[] = [];
+  for (const number of names.numbers()) {
+    const row = view.state.partitions.numbers.get(number);
+    if (row === 0) continue;
+    const deadLetter = yield* countDeadLetters(view, number);
+    const partition = viewOf(view, queue, number, deadLetter);
+    if (partition !== undefined) partitions.push(partition);
+  }
+  return {
+    id: queue.id,
+    name: queue.name,
+    createdUs: queue.createdUs,
+    options: queue.options,
+    partitions,
+    partitionCount: queue.partitions.count,
+    segments: queue.retainedBlocks,
+    totals: sum.withLeased(queue.deadLetters),
+    retainedBytes: queue.retainedBytes,
+  };
+}
+
+/** Retained bytes by partition. */
+export interface PartitionSize {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** Reads the sizes of a page of partitions by name; undefined when there is no such queue. */
+export function* readQueueSizes(
+  view: EngineView,
+  name: string,
+  page: PageFilter,
+): Read<readonly PartitionSize[] | undefined> {
+  const { queuesByName, partitions } = view.state;
+  const queue = queuesByName.get(name);
+  if (queue === undefined) return undefined;
+  const names = new NamePage(view.state, page);
+  yield* eachPartition(view, queue, (row) => names.offer(row));
+  const sizes: PartitionSize[] = [];
+  for (const number of names.numbers()) {
+    const row = partitions.numbers.get(number);
+    if (row === 0) continue;
+    const bytes = partitions.retainedBytes.get(row);
+    sizes.push({ name: partitions.names.nameText(row), bytes });
+    if (view.spend(8)) yield;
+  }
+  return sizes;
+}
+
+interface NamedPartition {
+  readonly name: Uint8Array;
+  readonly number: number;
+}
+
+/** Selects a page of partitions by name, in the order of UTF-8. */
+export class NamePage {
+  readonly #state: State;
+  readonly #from: number;
+  readonly #top: TopList<NamedPartition>;
+
+  constructor(state: State, { limit, offset }: PageFilter) {
+    this.#state = state;
+    this.#from = offset;
+    this.#top = new TopList(offset + limit, (a, b) => compareBytes(a.name, b.name));
+  }
+
+  /** Offers a partition of the queue; names inside a queue are unique. */
+  offer(row: number): void {
+    const { names, number } = this.#state.partitions;
+    const last = this.#top.last;
+    const start = names.nameStart(row);
+    const lent = names.nameChunk(row).subarray(start, start + names.nameLength(row));
+    if (last !== undefined && compareBytes(lent, last.name) >= 0) return;
+    this.#top.offer({ name: lent.slice(), number: number.get(row) });
+  }
+
+  /** Numbers of the page's partitions, by name. */
+  numbers(): number[] {
+    return this.#top
+      .sorted()
+      .slice(this.#from)
+      .map(({ number }) => number);
+  }
+}
+
+/** Order of UTF-8 texts by bytes, which is that of their code points. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i += 1) {
+    if (a[i] !== b[i]) return a[i]! - b[i]!;
+  }
+  return a.length - b.length;
+}
+
+/** Dead letters of one partition. */
+export function* countDeadLetters(view: EngineView, partition: number): Read<number> {
+  let count = 0;
+  for (const letter of eachDeadLetter(view, partition)) {
+    if (letter === undefined) yield;
+    else count += 1;
+  }
+  return count;
+}
+
+function viewOf(
+  view: EngineView,
+  queue: QueueState,
+  number: number,
+  deadLetter: number,
+): PartitionView | undefined {
+  const { partitions, blocks } = view.state;
+  const row = partitions.numbers.get(number);
+  if (row === 0) return undefined;
+  const counts = countPartition(view, queue, row);
+  const sum = new CountsSum();
+  sum.add(counts);
+  const oldest = blocks.head(row);
+  const newest = blocks.tail(row);
+  return {
+    number,
+    name: partitions.names.nameText(row),
+    createdUs: partitions.createdUs.get(row),
+    messages: sum.withLeased(deadLetter),
+    totalConsumed: counts.next,
+    activeUs: partitions.activeUs.get(row),
+    oldestMessageUs: oldest === 0 ? 0 : blocks.createdUs(oldest),
+    newestMessageUs: newest === 0 ? 0 : blocks.createdUs(newest),
+    retainedBytes: partitions.retainedBytes.get(row),
+  };
+}
