@@ -13,7 +13,7 @@ describe('the engine', () => {
   it(
     `answers, stores and wakes like the naive model (MODEL_SEED=${SEED})`,
     () => {
-      const search = { sequences: SEQUENCES, seed: SEED, maxCommands: 100 };
+      const search = { sequences: SEQUENCES, seed: SEED, maxCommands: 80 };
       const report = searchDifference({ ...search, timeLimitMs: TIME_LIMIT_MS });
       expect(report, report).toBeUndefined();
     },

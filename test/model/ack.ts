@@ -28,9 +28,11 @@ type Item = PlainAckItem & { readonly position: number };
 type Named =
   | { readonly kind: 'leased'; readonly item: Item; readonly offset: number }
   | { readonly kind: 'committed'; readonly item: Item }
+  | { readonly kind: 'removed'; readonly item: Item }
   | { readonly kind: 'unresolvable'; readonly item: Item };
 
 interface Target {
+  readonly queues: ModelQueues;
   readonly queue: ModelQueue;
   readonly partition: ModelPartition;
   readonly group: string;
@@ -63,7 +65,8 @@ export function modelAck(queues: ModelQueues, ack: PlainAck, nowUs: number): Mod
   for (const items of targets.values()) {
     const { queue, partition } = findPartition(queues, items[0]!.partition)!;
     const cursor = partition.cursors.get(ack.group);
-    const target = { queue, partition, group: ack.group, nowUs };
+    partition.touchedUs = nowUs;
+    const target = { queues, queue, partition, group: ack.group, nowUs };
     ackTarget(cursor === undefined ? undefined : { ...target, cursor }, items, verdicts);
   }
   return verdicts;
@@ -111,12 +114,13 @@ function repeatVerdict(target: Target, item: Item, leaseId: string): ModelAckVer
   const { cursor, partition } = target;
   const settled = cursor.settled.find((it) => it?.id === leaseId);
   if (settled === undefined) return rejected(ACK_ERROR.INVALID_LEASE);
-  const isOfBatch = partition.messages
-    .slice(settled.from, Math.min(settled.toExclusive, cursor.next))
-    .some((message) => isNamedBy(message, item));
-  if (!isOfBatch) return rejected(ACK_ERROR.INVALID_LEASE, ACK_ERROR.UNRESOLVABLE);
+  const batch = partition.messages.slice(settled.from, Math.min(settled.toExclusive, cursor.next));
+  const named = batch.filter((message) => isNamedBy(message, item));
+  if (named.length === 0) return rejected(ACK_ERROR.INVALID_LEASE, ACK_ERROR.UNRESOLVABLE);
   // Whether the repeat says again that it filed a dead letter, or that it changed nothing, is open.
-  const isCertain = cursor.settled.length === 1;
+  // Whether the id of a message that retention removed is still known is open, too.
+  const isKnown = named.some(({ offset }) => offset >= partition.logStart);
+  const isCertain = cursor.settled.length === 1 && isKnown;
   return {
     errors: isCertain ? [ACK_ERROR.NONE] : [ACK_ERROR.NONE, ACK_ERROR.INVALID_LEASE],
     leaseReleased: isCertain ? [true] : YES_OR_NO,
@@ -145,7 +149,10 @@ function resolve(target: Target, item: Item, before: readonly Item[]): Named {
   if (found !== undefined) return { kind: 'leased', item, offset: found.offset };
   const isCommitted = retained.some((it) => it.offset < cursor.next && isNamedBy(it, item));
   if (isCommitted && item.status === ACK_STATUS.COMPLETED) return { kind: 'committed', item };
-  return { kind: 'unresolvable', item };
+  const isRemoved = partition.messages
+    .slice(0, partition.logStart)
+    .some((message) => isNamedBy(message, item));
+  return { kind: isRemoved ? 'removed' : 'unresolvable', item };
 }
 
 function verdictOf(named: Named, settling: Settling): ModelAckVerdict {
@@ -153,6 +160,11 @@ function verdictOf(named: Named, settling: Settling): ModelAckVerdict {
   switch (named.kind) {
     case 'unresolvable':
       return { ...rejected(ACK_ERROR.UNRESOLVABLE), leaseReleased };
+    case 'removed': {
+      // Whether the engine still remembers the id of a message that retention removed is open.
+      const errors = [ACK_ERROR.NONE, ACK_ERROR.UNRESOLVABLE];
+      return { errors, leaseReleased, deadLettered: YES_OR_NO, noops: YES_OR_NO };
+    }
     case 'committed':
       return { errors: [ACK_ERROR.NONE], leaseReleased, deadLettered: [false], noops: [true] };
     case 'leased': {
@@ -213,7 +225,7 @@ function strength({ status }: Item): number {
 function moveWithoutLease(cursor: ModelCursor, before: number): void {
   if (cursor.next === before) return;
   cursor.retries = [...new Set([0, ...cursor.retries])];
-  cursor.attempt = { from: cursor.next, counts: [0, ...cursor.attempt.counts] };
+  cursor.attempt = { from: cursor.next, counts: [0, ...attemptsAt(cursor, before)] };
 }
 
 function settleCompleted(cursor: ModelCursor, lease: ModelLease, before: number): Settling {
@@ -287,16 +299,24 @@ function settleHead(target: Target, at: HeadSettling): Settling {
 }
 
 function file(target: Target, offset: number, at: HeadSettling): void {
-  const { queue, partition, group, cursor, nowUs } = target;
+  const { queues, queue, partition, group, cursor, nowUs } = target;
   queue.deadLetters.push({
     queue: queue.name,
     partition: partition.name,
     group,
     offset,
+    message: partition.messages[offset]!,
+    number: nextNumber(queues),
     retryCounts: cursor.retries,
     failedUs: nowUs,
     errors: errorTexts(offset, at),
   });
+}
+
+/** Later than every dead letter that is there. */
+function nextNumber(queues: ModelQueues): number {
+  const all = [...queues.values()].flatMap(({ deadLetters }) => deadLetters);
+  return 1 + Math.max(0, ...all.map(({ number }) => number));
 }
 
 /** The item's own text, else one of another item of the target, else a default. */

@@ -3,17 +3,20 @@
 
 /** Names of tolerated differences. */
 export type KnownDifference =
-  /** The second mention of an id in one ack is answered as unresolvable. */
-  | 'repeatedAckItem'
-  /** A wildcard pop gives a reason that does not hold any more (`delayed` with nothing left). */
-  | 'staleReason'
-  /** New labels bring a queue into the scope of a parked discovery pop, which does not hear of it. */
-  | 'relabelWakeUp';
+  /** A lease counts messages that retention removed as being processed. */
+  | 'removedInProcessing'
+  /** A message is found by a later occurrence of its id although an earlier one is retained. */
+  | 'laterMatch'
+  /** A wildcard pop of a queue with a delay and a window names the one where the other holds. */
+  | 'delayOrWindow'
+  /** An autoAck pop that its bytes end claims the same partition again. */
+  | 'claimedTwice';
 
 const TOLERATED: ReadonlySet<KnownDifference> = new Set([
-  'repeatedAckItem',
-  'staleReason',
-  'relabelWakeUp',
+  'removedInProcessing',
+  'laterMatch',
+  'delayOrWindow',
+  'claimedTwice',
 ]);
 
 /** True while the difference is tolerated. */

@@ -10,14 +10,15 @@ interface Holder {
 }
 
 function holdersOf(queues: ModelQueues, leaseId: string | undefined, nowUs: number): Holder[] {
-  const cursors = [...queues.values()]
-    .flatMap(({ partitions }) => [...partitions.values()])
-    .flatMap((partition) => [...partition.cursors.values()]);
-  return cursors.flatMap((cursor) => {
-    const { lease } = cursor;
-    if (lease === undefined || lease.id !== leaseId || !isLive(cursor, nowUs)) return [];
-    return [{ cursor, lease }];
-  });
+  const partitions = [...queues.values()].flatMap((queue) => [...queue.partitions.values()]);
+  return partitions.flatMap((partition) =>
+    [...partition.cursors.values()].flatMap((cursor) => {
+      const { lease } = cursor;
+      if (lease === undefined || lease.id !== leaseId || !isLive(cursor, nowUs)) return [];
+      partition.touchedUs = nowUs;
+      return [{ cursor, lease }];
+    }),
+  );
 }
 
 /** Extends; returns how many leases and the earliest new expiry, 0 without any. */

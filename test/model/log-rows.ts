@@ -73,6 +73,8 @@ function textOf(bytes: Uint8Array, start: number, length: number): string {
 export class LogRows {
   readonly queues = new Map<number, QueuePutEffect>();
   readonly groups = new Map<number, GroupPutEffect>();
+  /** Names of all groups that ever were: dead letters outlive their group. */
+  readonly groupNames = new Map<number, string>();
   readonly partitions = new Map<number, PartitionRow>();
   /** By `partition/group`. */
   readonly cursors = new Map<string, CursorPutEffect>();
@@ -117,6 +119,7 @@ export class LogRows {
         return;
       case EFFECT.GROUP_PUT:
         this.groups.set(effect.group, effect);
+        this.groupNames.set(effect.group, effect.name);
         return;
       case EFFECT.GROUP_DELETE:
         this.#deleteGroup(effect.group);

@@ -81,6 +81,38 @@ export type Operation =
   | { readonly op: 'wait'; readonly ms: number }
   /** Waits until the next moment that changes something, give or take a microsecond. */
   | { readonly op: 'waitForNext'; readonly offsetUs: number }
+  /** Removes old messages, then idle partitions. */
+  | { readonly op: 'retire'; readonly budget: number; readonly idleSeconds: number | null }
+  | {
+      readonly op: 'seek';
+      readonly queue: number;
+      /** Null for all. */
+      readonly partition: number | null;
+      readonly group: number;
+      /** Seconds before now, or the end. */
+      readonly target: 'end' | number;
+      readonly budget: number;
+    }
+  | {
+      readonly op: 'deleteGroup';
+      readonly queue: number;
+      readonly group: number;
+      readonly withRegistration: boolean;
+      readonly budget: number;
+    }
+  | { readonly op: 'subscribe'; readonly group: number; readonly agoSeconds: number }
+  | {
+      readonly op: 'replay';
+      /** Which dead letter, from the newest on. */
+      readonly letter: number;
+      readonly queue: number | null;
+      readonly partition: number | null;
+    }
+  | { readonly op: 'purge'; readonly queue: number; readonly group: number | null }
+  | { readonly op: 'deleteDeadLetters'; readonly letter: number }
+  | { readonly op: 'find'; readonly delivery: number; readonly message: number }
+  /** Freezes the leader's state; the next one restores it as the new replica. */
+  | { readonly op: 'checkpoint' }
   | { readonly op: 'failOver' }
   | { readonly op: 'housekeep'; readonly budget: number };
 
@@ -92,6 +124,8 @@ export interface Sequence {
   readonly steps: readonly Step[];
   /** Take signals after every command instead of after every cycle. */
   readonly drainsOften: boolean;
+  /** Run with limits so low that pops give up early. */
+  readonly isTight: boolean;
 }
 
 const queue = fc.nat({ max: QUEUES.length - 1 });
@@ -197,8 +231,10 @@ const optionValues = {
   dedupWindowSeconds: pick(0, 1, 10, 1000, 7200, null),
   delayedProcessing: pick(0, 0, 1, 10, null),
   windowBuffer: pick(0, 0, 1, 5, null),
-  retentionEnabled: pick(false, null),
-  completedRetentionSeconds: pick(0, 2000, null),
+  retentionEnabled: pick(true, true, false, null),
+  retentionSeconds: pick(0, 0, 5, 60, null),
+  completedRetentionSeconds: pick(0, 2, 30, 2000, null),
+  maxWaitTimeSeconds: pick(0, 0, 0, 10, 100, null),
   minPopWaitTime: pick(0, 10),
   priority: pick(0, 7),
   namespace: pick('', 'orders', 'x', 'a', null),
@@ -222,6 +258,47 @@ const wait = fc.record({
     { weight: 1, arbitrary: pick(900_000, 3_600_000, 4_000_000, 7_300_000, 36_000_000) },
   ),
 });
+
+const admin = fc.oneof(
+  fc.record({
+    op: fc.constant('seek' as const),
+    queue,
+    partition: fc.option(partition, { freq: 2 }),
+    group,
+    target: pick('end', 0, 1, 5, 60, 3600),
+    budget: pick(1, 2, 100),
+  }),
+  fc.record({
+    op: fc.constant('deleteGroup' as const),
+    queue,
+    group,
+    withRegistration: fc.boolean(),
+    budget: pick(1, 2, 100),
+  }),
+  fc.record({
+    op: fc.constant('subscribe' as const),
+    // Queue mode has no subscription.
+    group: pick(1, 2),
+    agoSeconds: pick(0, 1, 60, 3600, -5),
+  }),
+  fc.record({
+    op: fc.constant('replay' as const),
+    letter: fc.nat({ max: 3 }),
+    queue: fc.option(queue, { freq: 2 }),
+    partition: fc.option(partition, { freq: 2 }),
+  }),
+  fc.record({
+    op: fc.constant('purge' as const),
+    queue,
+    group: fc.option(group, { freq: 2 }),
+  }),
+  fc.record({ op: fc.constant('deleteDeadLetters' as const), letter: fc.nat({ max: 3 }) }),
+  fc.record({
+    op: fc.constant('find' as const),
+    delivery: recent,
+    message: fc.nat({ max: 9 }),
+  }),
+);
 
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 24, arbitrary: push },
@@ -248,6 +325,16 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     arbitrary: fc.record({ op: fc.constant('waitForNext' as const), offsetUs: pick(-1, 0, 1) }),
   },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('failOver' as const) }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('checkpoint' as const) }) },
+  { weight: 5, arbitrary: admin },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      op: fc.constant('retire' as const),
+      budget: pick(1, 2, 100),
+      idleSeconds: pick(null, null, 1, 60),
+    }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({ op: fc.constant('housekeep' as const), budget: pick(1, 2, 100) }),
@@ -271,5 +358,6 @@ export function sequences(maxCommands: number): fc.Arbitrary<Sequence> {
   return fc.record({
     steps: fc.array(step, { minLength: 1, maxLength: maxCommands, size: 'max' }),
     drainsOften: fc.boolean(),
+    isTight: pick(false, false, false, true),
   });
 }

@@ -16,7 +16,7 @@ interface ParkedPop {
 }
 
 /** Rounds of wake-ups in one cycle; claims of one round may make more claimable. */
-const ROUNDS_MAX = 8;
+const ROUNDS_MAX = 32;
 
 /** All parked pops, oldest first. */
 export class ParkedPops {
@@ -35,11 +35,6 @@ export class ParkedPops {
   /** Answers the pops whose time is over. */
   expire(nowUs: number): void {
     this.#parked = this.#parked.filter(({ deadlineUs }) => deadlineUs > nowUs);
-  }
-
-  /** Label pops come again: a queue has other labels now. */
-  dropDiscovery(): void {
-    this.#parked = this.#parked.filter(({ pop }) => pop.scope.kind !== 'labels');
   }
 
   /** A new leader starts with nobody waiting: the clients come again. */

@@ -3,6 +3,7 @@
 
 import { QUEUE_MODE_GROUP } from '@queen-ts/protocol';
 import type { EmptyReason, PopCommand, Subscription } from '@queen-ts/protocol';
+import { isTolerated } from './known-differences.ts';
 import { ensureQueue } from './push.ts';
 import { SECOND_US } from './state.ts';
 import type {
@@ -47,7 +48,10 @@ export interface PopChoices {
     readonly queue: string;
     readonly partition: string;
     readonly attempt: number;
+    readonly count: number;
   }[];
+  /** True when limits may end a claim, and the pop, before its budget does. */
+  readonly mayStopEarly: boolean;
 }
 
 interface Candidate {
@@ -71,6 +75,10 @@ export function modelPop(queues: ModelQueues, pop: PopCommand, choices: PopChoic
     else {
       for (const reason of claim) reasons.add(reason);
       if (!claim.includes('empty')) isHeldBack = true;
+      const { delayedProcessing, windowBuffer } = candidate.queue.options;
+      const hasBoth = delayedProcessing > 0 && windowBuffer > 0 && isTolerated('delayOrWindow');
+      if (hasBoth && claim.includes('delayed')) reasons.add('window');
+      if (hasBoth && claim.includes('window')) reasons.add('delayed');
     }
   }
   if (isHeldBack) reasons.delete('empty');
@@ -148,8 +156,12 @@ function budgetLeft(pop: PopCommand, claims: readonly ModelClaim[], isConflating
   return Math.max(0, most - taken);
 }
 
-function isVisited(queue: ModelQueue, partition: ModelPartition, choices: PopChoices): boolean {
-  return choices.visited.some((it) => it.queue === queue.name && it.partition === partition.name);
+function visitOf(
+  queue: ModelQueue,
+  partition: ModelPartition,
+  choices: PopChoices,
+): PopChoices['visited'][number] | undefined {
+  return choices.visited.find((it) => it.queue === queue.name && it.partition === partition.name);
 }
 
 /** The partitions the engine claimed, in its order, then all others: none of those may be ready. */
@@ -160,7 +172,7 @@ function inEngineOrder(candidates: readonly Candidate[], choices: PopChoices): C
     const at = rest.findIndex((it) => it.queue.name === queue && it.partition.name === partition);
     if (at >= 0) ordered.push(...rest.splice(at, 1));
   }
-  return [...ordered, ...rest];
+  return choices.mayStopEarly && candidates.length > 1 ? ordered : [...ordered, ...rest];
 }
 
 function claimFrom(
@@ -168,8 +180,9 @@ function claimFrom(
   pop: PopCommand,
   choices: PopChoices & { readonly budget: number },
 ): ModelClaim | readonly EmptyReason[] {
-  const isNoticed = pop.scope.kind === 'partition' || isVisited(queue, partition, choices);
+  const isNoticed = pop.scope.kind === 'partition' || visitOf(queue, partition, choices);
   const nowUs = isNoticed ? choices.nowUs : choices.nowUs - TICK_US;
+  partition.touchedUs = choices.nowUs;
   const cursor = contact(queue, partition, pop);
   const row = queue.groups.get(pop.group);
   const next = cursor?.next ?? startOf(partition, { name: pop.group, row }, pop.subscription);
@@ -177,10 +190,13 @@ function claimFrom(
   if (found.kind === 'none') return found.reasons;
   const isConflating = conflates(queue, pop.group);
   const from = isConflating ? found.toExclusive - 1 : found.from;
+  const seen = visitOf(queue, partition, choices);
+  const limit = choices.mayStopEarly ? (seen?.count ?? 1) : Infinity;
   const toExclusive = isConflating
     ? found.toExclusive
-    : Math.min(found.toExclusive, found.from + choices.budget);
+    : Math.min(found.toExclusive, found.from + choices.budget, found.from + limit);
   const messages = partition.messages.slice(from, toExclusive);
+  partition.activeUs = choices.nowUs;
   const holder = cursor ?? newCursor(next);
   partition.cursors.set(pop.group, holder);
   const attempts = pop.autoAck
@@ -235,10 +251,11 @@ function lease(
   const asked = at.pop.leaseSeconds > 0 ? at.pop.leaseSeconds : at.queue.options.leaseTime;
   const expiresUs = choices.nowUs + Math.max(1, asked) * SECOND_US;
   const isRepeat = cursor.attempt.from === span.from;
-  const counts = (isRepeat ? cursor.attempt.counts : [0]).map((count) => count + 1);
-  const seen = choices.visited.find(
-    (it) => it.queue === at.queue.name && it.partition === at.partition.name,
-  )?.attempt;
+  // Whether an attempt still counts after retention removed where it started is open.
+  const isPassed = at.partition.logStart > cursor.next;
+  const known = isPassed ? [0, ...cursor.attempt.counts] : cursor.attempt.counts;
+  const counts = (isRepeat || isPassed ? known : [0]).map((count) => count + 1);
+  const seen = visitOf(at.queue, at.partition, choices)?.attempt;
   const settledCounts = counts.filter((count) => count === seen);
   cursor.next = Math.max(cursor.next, at.partition.logStart);
   cursor.attempt = { from: span.from, counts: settledCounts.length > 0 ? settledCounts : counts };

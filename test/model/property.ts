@@ -19,7 +19,7 @@ export interface Search {
 /** Undefined when all sequences agreed, else the report of the shrunk counter-example. */
 export function searchDifference(search: Search): string | undefined {
   const property = fc.property(sequences(search.maxCommands), (sequence) => {
-    new SequenceRun().run(sequence);
+    new SequenceRun(sequence).run();
   });
   const details = fc.check(property, {
     seed: search.seed,
@@ -33,9 +33,9 @@ export function searchDifference(search: Search): string | undefined {
 
 /** Runs a sequence; returns the report of its failure, or undefined. */
 export function describeFailure(sequence: Sequence, title: string): string | undefined {
-  const run = new SequenceRun();
+  const run = new SequenceRun(sequence);
   try {
-    run.run(sequence);
+    run.run();
     return undefined;
   } catch (error) {
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -46,7 +46,7 @@ export function describeFailure(sequence: Sequence, title: string): string | und
       '',
       ...run.trace,
       '',
-      `drainsOften: ${sequence.drainsOften}, steps: ${literal}`,
+      `drainsOften: ${sequence.drainsOften}, isTight: ${sequence.isTight}, steps: ${literal}`,
     ].join('\n');
   }
 }

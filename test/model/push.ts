@@ -89,6 +89,9 @@ function duplicateOf(original: ModelMessage): PushVerdict {
   return { status: PUSH_STATUS.DUPLICATE, offset: original.offset, id: original.id };
 }
 
+/** Past the window the engine may still hold the id of a removed message against a push. */
+const REMOVED_SLACK_US = 60 * SECOND_US;
+
 /** The lowest message in the dedup window with the item's id. */
 function originalOf(
   queue: ModelQueue | undefined,
@@ -99,16 +102,26 @@ function originalOf(
 ): ModelMessage | undefined {
   if (queue === undefined || partition === undefined || item.txn === null) return undefined;
   const windowUs = queue.options.dedupWindowSeconds * SECOND_US;
-  const originals = partition.messages.filter(
-    ({ txn, createdUs }) => txn === item.txn && choices.nowUs - createdUs < windowUs,
-  );
-  const remembered = originals.find(({ mayBeForgotten }) => !mayBeForgotten);
+  if (windowUs === 0) return undefined;
   const seen = choices.observed[position];
-  const chosen = originals.find(
-    ({ id, offset, mayBeForgotten }) => mayBeForgotten && id === seen?.id && offset === seen.offset,
+  const isRemoved = ({ offset }: ModelMessage): boolean => offset < partition.logStart;
+  const named = partition.messages.filter(({ txn }) => txn === item.txn);
+  const remembered = named.find(
+    ({ createdUs, mayBeForgotten }) => choices.nowUs - createdUs < windowUs && !mayBeForgotten,
   );
-  if (chosen === undefined) return remembered;
-  return remembered === undefined || chosen.offset < remembered.offset ? chosen : remembered;
+  const chosen = named.find((it) => {
+    const slackUs = isRemoved(it) ? REMOVED_SLACK_US : 0;
+    const isInWindow = choices.nowUs - it.createdUs < windowUs + slackUs;
+    const isAnswer = seen?.status === PUSH_STATUS.DUPLICATE && seen.offset === it.offset;
+    return isInWindow && isAnswer;
+  });
+  const original =
+    chosen === undefined || (remembered !== undefined && remembered.offset < chosen.offset)
+      ? remembered
+      : chosen;
+  // What id a duplicate of a removed message answers is open.
+  if (original !== undefined && isRemoved(original)) return { ...original, id: seen?.id ?? '' };
+  return original;
 }
 
 function store(
@@ -127,6 +140,8 @@ function store(
   const { queue: queueName, partition: name } = survivors[0]![1];
   const queue = ensureQueue(queues, queueName, choices.nowUs);
   const partition = queue.partitions.get(name) ?? newPartition(name);
+  partition.activeUs = choices.nowUs;
+  partition.touchedUs = choices.nowUs;
   queue.partitions.set(name, partition);
   const newestUs = partition.appends.at(-1)?.createdUs ?? 0;
   const createdUs = Math.max(choices.nowUs, newestUs + 1);
@@ -151,6 +166,8 @@ function newPartition(name: string): ModelPartition {
     appends: [],
     logStart: 0,
     cursors: new Map(),
+    activeUs: 0,
+    touchedUs: 0,
   };
 }
 

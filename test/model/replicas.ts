@@ -2,9 +2,9 @@
 // entries; either may lead, and a third engine can be built from the whole log at any time.
 
 import { deepStrictEqual } from 'node:assert/strict';
-import { Engine, ENGINE_LIMITS_DEFAULT } from '@queen-ts/engine';
+import { Engine, ENGINE_LIMITS_DEFAULT, EngineRestorer } from '@queen-ts/engine';
 import { dump, MemoryPayloads } from '@queen-ts/engine/testing';
-import type { EngineLimits, EntryParts } from '@queen-ts/engine';
+import type { EngineLimits, EngineOptions, EntryParts, FrozenState } from '@queen-ts/engine';
 
 type Entry = { readonly index: number } & EntryParts;
 
@@ -24,6 +24,7 @@ export class Replicas {
   #index = 0;
   #engines = 0;
   #digestBefore = '';
+  #frozen: FrozenState | undefined = undefined;
 
   constructor(limits: Partial<EngineLimits>) {
     this.#limits = { ...ENGINE_LIMITS_DEFAULT, ...limits };
@@ -65,11 +66,36 @@ export class Replicas {
     [this.#leader, this.#replica] = [this.#replica, this.#leader];
   }
 
-  /** Applies the whole log to a fresh engine and expects the leader's state. */
-  replay(): void {
+  /** Freezes the leader's state, or restores what was frozen as the new replica. */
+  checkpoint(): string {
+    if (this.#frozen === undefined) {
+      this.#frozen = this.#leader.freeze();
+      return 'the state is frozen';
+    }
+    this.#restore(this.#frozen);
+    return 'the frozen state is restored as the new replica';
+  }
+
+  /** Restores what is frozen, applies the whole log to a fresh engine, expects the leader's state. */
+  finish(): void {
+    if (this.#frozen !== undefined) this.#restore(this.#frozen);
     const fresh = this.#newEngine();
     for (const entry of this.#entries) fresh.apply(entry);
     this.#expectSame(fresh, 'engine that replayed the log');
+  }
+
+  /** The log went on since the state was frozen: the restored engine applies the rest. */
+  #restore(frozen: FrozenState): void {
+    const restorer = new EngineRestorer(this.#engineOptions());
+    for (const piece of frozen.pieces()) restorer.accept(piece);
+    frozen.release();
+    this.#frozen = undefined;
+    const restored = restorer.finish();
+    for (const entry of this.#entries) {
+      if (entry.index > frozen.closedIndex) restored.apply(entry);
+    }
+    this.#expectSame(restored, 'restored engine');
+    this.#replica = restored;
   }
 
   #expectSame(other: Engine, who: string): void {
@@ -83,10 +109,13 @@ export class Replicas {
     );
   }
 
-  /** Each engine hashes names differently: nothing may depend on the order of a table. */
   #newEngine(): Engine {
+    return new Engine(this.#engineOptions());
+  }
+
+  /** Each engine hashes names differently: nothing may depend on the order of a table. */
+  #engineOptions(): EngineOptions {
     this.#engines += 1;
-    const tableSeed = this.#engines;
-    return new Engine({ payloads: this.payloads, limits: this.#limits, tableSeed });
+    return { payloads: this.payloads, limits: this.#limits, tableSeed: this.#engines };
   }
 }

@@ -67,6 +67,10 @@ export interface ModelPartition {
   logStart: number;
   /** By group name. */
   readonly cursors: Map<string, ModelCursor>;
+  /** Last push or claim. */
+  activeUs: number;
+  /** Last command that named it in any way. */
+  touchedUs: number;
 }
 
 /** A group of a queue. Without `registration` only pops of single partitions used it. */
@@ -80,6 +84,9 @@ export interface ModelDeadLetter {
   readonly partition: string;
   readonly group: string;
   readonly offset: number;
+  readonly message: ModelMessage;
+  /** Counts up over the sequence. */
+  readonly number: number;
   readonly retryCounts: readonly number[];
   readonly failedUs: number;
   /** Texts the reference allows; undefined stands for a default text of the engine's choice. */

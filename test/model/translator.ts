@@ -3,7 +3,6 @@
 import { ACK_STATUS, NO_PARTITION } from '@queen-ts/protocol';
 import type { Id128, PopCommand, PopScope, Subscription } from '@queen-ts/protocol';
 import type { Deliveries, DeliveredMessage, Delivery } from './deliveries.ts';
-import { isTolerated } from './known-differences.ts';
 import { GROUPS, labelsOf, PARTITIONS, QUEUES } from './operations.ts';
 import type { AckPart, Operation } from './operations.ts';
 import type { PlainAck, PlainAckItem, PlainCommand, PlainPush } from './plain-commands.ts';
@@ -12,7 +11,22 @@ import type { ModelQueues } from './state.ts';
 
 type CommandOperation = Exclude<
   Operation,
-  { readonly op: 'wait' | 'waitForNext' | 'failOver' | 'housekeep' }
+  {
+    readonly op:
+      | 'wait'
+      | 'waitForNext'
+      | 'failOver'
+      | 'housekeep'
+      | 'retire'
+      | 'checkpoint'
+      | 'seek'
+      | 'deleteGroup'
+      | 'subscribe'
+      | 'replay'
+      | 'purge'
+      | 'deleteDeadLetters'
+      | 'find';
+  }
 >;
 
 const STATUSES = {
@@ -61,14 +75,15 @@ export class Translator {
       case 'configure': {
         const { mode, options } = operation;
         const queue = QUEUES[operation.queue]!;
-        return { kind: 'configure', queue, mode, options, queueId: this.#mint(1) };
+        return { kind: 'configure', queue, mode, options, queueId: this.mint(1) };
       }
       case 'delete':
         return { kind: 'deleteQueue', queue: QUEUES[operation.queue]! };
     }
   }
 
-  #mint(count: number): Id128 {
+  /** Reserves ids: the returned one and those that follow it in the low word. */
+  mint(count: number): Id128 {
     const low = this.#minted + 1;
     this.#minted += count;
     return [0x01a0_0000, 0x0000_7000, 0x8000_0000, low];
@@ -85,7 +100,7 @@ export class Translator {
       };
     });
     const producerSub = operation.sub ? 'producer-1' : null;
-    return { kind: 'push', items, idBase: this.#mint(items.length), producerSub };
+    return { kind: 'push', items, idBase: this.mint(items.length), producerSub };
   }
 
   #pop(operation: Extract<Operation, { readonly op: 'pop' }>, nowUs: number): PopCommand {
@@ -96,7 +111,7 @@ export class Translator {
     const mayConflate = operation.group !== 0 && !autoAck;
     const conflation = mayConflate ? (operation.conflation ?? undefined) : undefined;
     const subscription = subscriptionOf(operation, nowUs);
-    const leaseId = this.#mint(1);
+    const leaseId = this.mint(1);
     return {
       kind: 'pop',
       scope,
@@ -118,7 +133,6 @@ export class Translator {
     const items: PlainAckItem[] = [];
     for (const part of operation.items) {
       const item = this.#ackItem(delivery, part);
-      if (isTolerated('repeatedAckItem') && items.some((it) => it.txn === item.txn)) continue;
       if (!contradicts(items, item)) items.push(item);
     }
     return { kind: 'ack', group, items };

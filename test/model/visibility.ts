@@ -82,9 +82,11 @@ export function claimableOf(
   }
   if (reasons.length > 0) return { kind: 'none', reasons };
   if (from >= end) {
-    // Nothing to deliver, and a window that would hold it back: either reason is true.
-    const alsoHeld = isInWindow(queue, partition, at.nowUs);
-    return { kind: 'none', reasons: alsoHeld ? ['empty', 'window'] : ['empty'] };
+    // Nothing to deliver, and something that would hold it back: either reason is true.
+    const open: EmptyReason[] = ['empty'];
+    if (isInWindow(queue, partition, at.nowUs)) open.push('window');
+    if (end < tailOf(partition)) open.push('delayed');
+    return { kind: 'none', reasons: open };
   }
   return { kind: 'some', from, toExclusive: end };
 }
