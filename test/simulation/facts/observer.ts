@@ -1,0 +1,100 @@
+// Watches a running cluster and turns what it sees into facts: who leads, what is durable, what is
+// committed, what each node applied.
+
+import type { Entry, Message } from '@queen-ts/raft';
+import type { Facts } from '../invariants/invariant.ts';
+import { InvariantSuite } from '../invariants/suite.ts';
+import type { Process } from '../nodes/process.ts';
+import type { NodeWatch, SimNode } from '../nodes/sim-node.ts';
+import type { World } from '../world/world.ts';
+import { CommittedLog } from './committed-log.ts';
+import { History } from './history.ts';
+import { Ledger } from './ledger.ts';
+
+/** The eyes of one run. */
+export class Observer implements NodeWatch, Facts {
+  readonly nodes: SimNode[] = [];
+  readonly committed = new CommittedLog();
+  readonly ledger = new Ledger();
+  readonly history = new History();
+  readonly suite: InvariantSuite;
+  newestTerm = 0;
+  /** Who was seen leading in the newest term; 0 before the first. */
+  leaderId = 0;
+  readonly #world: World;
+  readonly #transmit: (message: Message) => void;
+
+  /** @param transmit hands a message to the network. */
+  constructor(world: World, transmit: (message: Message) => void) {
+    this.#world = world;
+    this.#transmit = transmit;
+    this.suite = new InvariantSuite(world, this);
+  }
+
+  get acknowledged(): ReadonlyMap<number, string> {
+    return this.history.acknowledged;
+  }
+
+  get delivered(): ReadonlyMap<string, ReadonlySet<number>> {
+    return this.history.delivered;
+  }
+
+  get groups(): ReadonlyMap<string, readonly string[]> {
+    return this.history.groups;
+  }
+
+  sent(process: Process, message: Message): void {
+    const isLeading = message.kind === 'append' || message.kind === 'heartbeat';
+    if (isLeading && message.term > this.newestTerm) {
+      this.newestTerm = message.term;
+      this.leaderId = message.from;
+      this.#world.trace.add(() => `node ${message.from}: leads in term ${message.term}`);
+    }
+    this.suite.tell('sent', process, message);
+    this.#transmit(message);
+  }
+
+  /** A message reached a running process. */
+  received(message: Message): void {
+    this.suite.tell('received', message);
+  }
+
+  appended(node: SimNode, entries: readonly Entry[]): void {
+    this.suite.tell('appended', node, entries);
+  }
+
+  /** Looks at a node after something happened there. */
+  look(nodeId: number): void {
+    const process = this.nodes[nodeId - 1]?.process;
+    const replica = process?.broker?.replica;
+    if (process === undefined || replica === undefined || !process.isAlive) return;
+    const { appliedIndex } = replica;
+    if (appliedIndex <= process.observedIndex) return;
+    for (let index = process.observedIndex + 1; index <= appliedIndex; index += 1) {
+      this.#applied(process, index);
+      if (this.#world.violation !== undefined) return;
+    }
+    process.observedIndex = appliedIndex;
+    this.suite.tell('settled', process);
+  }
+
+  #applied(process: Process, index: number): void {
+    const entry = process.log?.peek(index);
+    if (entry === undefined) {
+      this.#world.violate('nodes apply what is durable', `node ${process.host.id} has no ${index}`);
+      return;
+    }
+    if (index > this.committed.lastIndex) this.#committed(entry);
+    this.suite.tell('applied', process, entry);
+  }
+
+  #committed(entry: Entry): void {
+    this.suite.tell('committed', entry);
+    try {
+      this.committed.add(entry, this.newestTerm);
+      this.ledger.take(entry, (effect, at) => this.suite.tell('effect', effect, at, entry));
+    } catch (error) {
+      this.#world.violate('committed entries can be applied', `entry ${entry.index}: ${error}`);
+    }
+  }
+}

@@ -1,0 +1,107 @@
+// Planted bugs of the driver and of the engine.
+
+import { InFlight, Replica } from '@queen-ts/cluster/internals';
+import type { InFlightEntry } from '@queen-ts/cluster/internals';
+import { Engine } from '@queen-ts/engine';
+import type { Mutant } from './mutant.ts';
+import { replaceMethod } from './mutant.ts';
+
+/** What was planned before a leadership ended is answered when its index commits, with whatever. */
+const answerByIndex: Mutant = {
+  name: 'answer-by-index',
+  what: 'an answer is released when its index commits, in whatever term',
+  install: () => {
+    const orphans = new WeakMap<InFlight, InFlightEntry[]>();
+    const undoDrain = replaceMethod(InFlight.prototype, 'drain', (drain) => {
+      return function (this: InFlight): InFlightEntry[] {
+        orphans.set(this, [...(orphans.get(this) ?? []), ...drain.call(this)]);
+        return [];
+      };
+    });
+    const undoTake = replaceMethod(InFlight.prototype, 'take', (take) => {
+      return function (this: InFlight, index: number): InFlightEntry | undefined {
+        const orphan = orphans.get(this)?.find((entry) => entry.index === index);
+        for (const { request, outcome } of orphan?.settlements ?? []) {
+          if (request.state !== 'answered') request.answer(outcome);
+        }
+        return take.call(this, index);
+      };
+    });
+    return () => {
+      undoDrain();
+      undoTake();
+    };
+  },
+};
+
+/** A deposed leader goes on with tables that contain what never committed. */
+const keepDeposedState: Mutant = {
+  name: 'keep-deposed-state',
+  what: 'a deposed leader keeps tables that are ahead of what is committed',
+  install: () => replaceMethod(Replica.prototype, 'rebuild', () => () => {}),
+};
+
+/** Rows of an engine that has applied entries and now plans for the first time. */
+function onFirstCycle(harm: (engine: Engine) => void): () => void {
+  const seen = new WeakSet<Engine>();
+  return replaceMethod(Engine.prototype, 'openCycle', (openCycle) => {
+    return function (this: Engine, cycle): void {
+      if (!seen.has(this)) {
+        seen.add(this);
+        harm(this);
+      }
+      openCycle.call(this, cycle);
+    };
+  });
+}
+
+/** A new leader counts a partition's messages one short. */
+const reuseOffset: Mutant = {
+  name: 'reuse-offset',
+  what: 'a node that starts to lead gives the last offset of a partition out again',
+  install: () =>
+    onFirstCycle(({ state }) => {
+      const { partitions, blocks } = state;
+      partitions.numbers.forEach((_, row) => {
+        const tail = partitions.tail.get(row);
+        const newest = blocks.tail(row);
+        if (newest === 0 || blocks.count(newest) > 1 || blocks.head(row) !== newest) return;
+        blocks.dropBefore(row, Infinity);
+        partitions.tail.set(row, tail - 1);
+      });
+    }),
+};
+
+/** A new leader has forgotten which transaction ids it has seen. */
+const forgetDedup: Mutant = {
+  name: 'forget-dedup',
+  what: 'transaction ids are forgotten when a node rebuilds its state',
+  install: () => onFirstCycle(({ state }) => state.dedup.forgetBefore(Infinity)),
+};
+
+/** Leases end ten times too early. */
+const shortLeases: Mutant = {
+  name: 'short-leases',
+  what: 'a pop takes a partition whose lease has not run out',
+  install: () => {
+    return replaceMethod(Engine.prototype, 'plan', (plan) => {
+      return function (this: Engine, command) {
+        const { state } = this;
+        const before = state.nowUs;
+        if (command.kind === 'pop') state.nowUs += 2_000_000;
+        const outcome = plan.call(this, command);
+        state.nowUs = before;
+        return outcome;
+      };
+    });
+  },
+};
+
+/** Planted bugs of driver and engine. */
+export const BROKER_MUTANTS: readonly Mutant[] = [
+  answerByIndex,
+  keepDeposedState,
+  reuseOffset,
+  forgetDedup,
+  shortLeases,
+];

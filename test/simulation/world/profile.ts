@@ -1,0 +1,173 @@
+// What a seed's world is like. Each seed draws its own mixture of sizes, limits, speeds and faults
+// (swarm testing): runs where something never happens find what runs with everything never reach.
+
+import { BROKER_LIMITS_DEFAULT } from '@queen-ts/cluster';
+import type { BrokerLimits } from '@queen-ts/cluster';
+import { Dice } from './dice.ts';
+
+/** What the nemesis can do. */
+export const FAULT_KINDS = [
+  'isolate',
+  'deafen',
+  'mute',
+  'split',
+  'bridge',
+  'ring',
+  'crash',
+  'crashLeader',
+  'powerCut',
+  'pause',
+  'slowDisk',
+  'writeError',
+  'diskFull',
+  'bitFlip',
+  'wipe',
+  'wallJump',
+] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** How messages travel. */
+export interface NetworkProfile {
+  readonly latencyUs: number;
+  readonly jitterUs: number;
+  readonly dropRate: number;
+  readonly duplicateRate: number;
+  /** Share of messages that take up to `stragglerUs` longer, and so overtake each other. */
+  readonly stragglerRate: number;
+  readonly stragglerUs: number;
+}
+
+/** How disks behave. */
+export interface DiskProfile {
+  readonly syncUs: number;
+  readonly jitterUs: number;
+  /** Chance that a process dies during a write, and right after it, before it learns of its end. */
+  readonly crashRate: number;
+}
+
+/** What clients do. */
+export interface WorkloadProfile {
+  readonly clients: number;
+  /** Mean pause between two requests of one client. */
+  readonly thinkUs: number;
+  /** How often clients push and pop, in relation to each other. */
+  readonly pushWeight: number;
+  readonly popWeight: number;
+  /** Share of pops that wait for messages. */
+  readonly waitRate: number;
+  readonly queues: number;
+  readonly partitions: number;
+  readonly groups: number;
+  readonly pushItemsMax: number;
+  readonly popBatchMax: number;
+  readonly payloadBytesMax: number;
+  /** Share of pushes with ids of the client's, and of those that repeat an old one. */
+  readonly ownIdRate: number;
+  readonly repeatRate: number;
+  readonly leaseSecondsMax: number;
+  /** Share of claims that are never acked. */
+  readonly abandonRate: number;
+}
+
+/** Everything that a run depends on besides its luck. */
+export interface Profile {
+  readonly nodes: number;
+  readonly electionMs: number;
+  readonly heartbeatMs: number;
+  readonly network: NetworkProfile;
+  readonly disk: DiskProfile;
+  readonly workload: WorkloadProfile;
+  readonly limits: BrokerLimits;
+  /** Drift of the nodes' clocks, at most, in parts per million; skew of their wall clocks. */
+  readonly driftPpm: number;
+  readonly skewUs: number;
+  /** Whether the faults wait until the cluster has been founded. */
+  readonly foundsInPeace: boolean;
+  readonly safetyUs: number;
+  /** Mean time between faults. */
+  readonly faultEveryUs: number;
+  readonly faultWeights: readonly (readonly [FaultKind, number])[];
+  /** Longest time until a stopped node is started again. */
+  readonly restartUsMax: number;
+}
+
+const PROFILE_STREAM = 1;
+
+/** The profile of a seed. */
+export function profileOf(seed: number): Profile {
+  const dice = new Dice(seed, PROFILE_STREAM);
+  const heartbeatMs = dice.pick([50, 100, 100]);
+  const electionMs = heartbeatMs * dice.pick([2, 3, 5, 10]);
+  const latencyUs = dice.pick([100, 300, 1_000, 5_000]);
+  return {
+    nodes: dice.chance(0.3) ? 5 : 3,
+    electionMs,
+    heartbeatMs,
+    network: {
+      latencyUs,
+      jitterUs: dice.pick([0, latencyUs, 4 * latencyUs]),
+      dropRate: dice.pick([0, 0, 0.01, 0.05, 0.15]),
+      duplicateRate: dice.pick([0, 0.02, 0.1]),
+      stragglerRate: dice.pick([0, 0.02, 0.1]),
+      stragglerUs: dice.pick([2_000, 20_000, 2 * electionMs * 1000]),
+    },
+    disk: {
+      syncUs: dice.pick([50, 300, 2_000, 10_000]),
+      jitterUs: dice.pick([50, 1_000, 20_000]),
+      crashRate: dice.pick([0, 0, 0.005, 0.03]),
+    },
+    workload: workloadOf(dice),
+    limits: limitsOf(dice),
+    driftPpm: dice.pick([0, 100, 50_000]),
+    skewUs: dice.pick([0, 100_000, 3_600_000_000]),
+    foundsInPeace: !dice.chance(0.1),
+    safetyUs: electionMs * 1000 * dice.between(8, 20),
+    faultEveryUs: electionMs * 1000 * dice.pick([0.5, 1, 2, 4]),
+    faultWeights: faultWeightsOf(dice),
+    restartUsMax: electionMs * 1000 * dice.pick([0.02, 0.3, 2]),
+  };
+}
+
+function workloadOf(dice: Dice): WorkloadProfile {
+  return {
+    clients: dice.between(1, 4),
+    thinkUs: dice.pick([10_000, 40_000, 100_000]),
+    pushWeight: dice.pick([1, 4]),
+    popWeight: dice.pick([1, 3, 6]),
+    waitRate: dice.pick([0, 0.3, 0.8]),
+    queues: dice.between(1, 2),
+    partitions: dice.between(1, 3),
+    groups: dice.between(1, 2),
+    pushItemsMax: dice.pick([1, 3, 8]),
+    popBatchMax: dice.pick([1, 4, 20]),
+    payloadBytesMax: dice.pick([0, 50, 400]),
+    ownIdRate: dice.pick([0.3, 0.7, 1]),
+    repeatRate: dice.pick([0, 0.2, 0.5]),
+    leaseSecondsMax: dice.between(1, 3),
+    abandonRate: dice.pick([0, 0.1, 0.4]),
+  };
+}
+
+function limitsOf(dice: Dice): BrokerLimits {
+  return {
+    ...BROKER_LIMITS_DEFAULT,
+    queuedCommandsMax: dice.pick([2, 64, 16_384]),
+    queuedBytesMax: dice.pick([500, 1_000_000]),
+    cycleCommandsMax: dice.pick([1, 3, 4096]),
+    cycleBytesMax: dice.pick([1, 400, 1024 * 1024]),
+    entriesInFlightMax: dice.pick([1, 2, 8]),
+    appendBytesMax: dice.pick([1, 300, 1024 * 1024]),
+    appendInFlightBytesMax: dice.pick([1, 1_000, 8 * 1024 * 1024]),
+    parkedPopsMax: dice.pick([1, 3, 100_000]),
+  };
+}
+
+/** Some kinds are left out, the others get weights of their own. */
+function faultWeightsOf(dice: Dice): readonly (readonly [FaultKind, number])[] {
+  const weights = FAULT_KINDS.map((kind) => {
+    const weight = dice.chance(0.5) ? 0 : dice.pick([1, 1, 4]);
+    const isRare = kind === 'powerCut' || kind === 'wipe' || kind === 'bitFlip';
+    return [kind, isRare ? weight / 4 : weight] as const;
+  });
+  return weights.some(([, weight]) => weight > 0) ? weights : [['crash', 1]];
+}
