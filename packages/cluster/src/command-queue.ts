@@ -91,11 +91,17 @@ function laneOf(kind: Command['kind']): Lane {
     case 'extend':
     case 'release':
     case 'deleteQueue':
+    case 'deleteGroup':
+    case 'purgeDeadLetters':
+    case 'deleteDeadLetters':
       return 'settle';
     case 'pop':
       return 'pop';
     case 'push':
     case 'configure':
+    case 'seek':
+    case 'subscribe':
+    case 'replayDeadLetter':
       return 'store';
     default:
       return unreachable(kind);

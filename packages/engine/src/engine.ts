@@ -5,8 +5,6 @@
 import { assert, ByteWriter, CodecError, InvariantError } from '@queen-ts/base';
 import { EFFECT, EntryHeadReader } from '@queen-ts/protocol';
 import type { Command, Outcome, PayloadReader } from '@queen-ts/protocol';
-import type { AdminCommand, AdminOutcome } from './admin/commands.ts';
-import { planAdminCommand } from './admin/plan-admin.ts';
 import { applyEffect } from './apply/apply.ts';
 import { FrozenState } from './checkpoint/frozen-state.ts';
 import { EntryPayloads } from './entry-payloads.ts';
@@ -156,12 +154,6 @@ export class Engine {
   plan(command: Command): Outcome {
     this.#assertOpen();
     return planCommand(this.#context, command);
-  }
-
-  /** Decides one command of the control plane. Inside a cycle. */
-  planAdmin(command: AdminCommand): AdminOutcome {
-    this.#assertOpen();
-    return planAdminCommand(this.#context, command);
   }
 
   /**

@@ -14,6 +14,8 @@ export interface EngineLimits {
   readonly popBytesMax: number;
   /** Partitions that one pop may look at before it gives up and is signalled to come back. */
   readonly partitionsScannedMax: number;
+  /** Partitions or dead letters that one step of a command of the control plane looks at. */
+  readonly stepRowsMax: number;
   /** Timers that one call of `advanceTo` fires. */
   readonly timersFiredMax: number;
   /** Messages that one ack target may search for the ids it names. */
@@ -25,6 +27,7 @@ export const ENGINE_LIMITS_DEFAULT: EngineLimits = {
   entryBytesMax: ENTRY_BYTES_MAX_DEFAULT,
   popBytesMax: POP_BYTES_MAX_DEFAULT,
   partitionsScannedMax: 16_384,
+  stepRowsMax: 1_000,
   timersFiredMax: 4_096,
   ackMessagesScannedMax: 65_536,
 };

@@ -3,6 +3,7 @@
 // and items are columns, not objects, so that a command is cheap to plan and to frame for a peer.
 
 import type { Id128 } from '@queen-ts/base';
+import type { AdminCommand } from './admin-commands.ts';
 import type { QueueOptionsPatch } from './queue-options.ts';
 
 export type { Id128 } from '@queen-ts/base';
@@ -176,4 +177,5 @@ export type Command =
   | ExtendCommand
   | ReleaseCommand
   | ConfigureCommand
-  | DeleteQueueCommand;
+  | DeleteQueueCommand
+  | AdminCommand;

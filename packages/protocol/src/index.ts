@@ -1,14 +1,43 @@
 // The public door of @queen-ts/protocol.
 
+export type {
+  AdminCommand,
+  DeleteDeadLettersCommand,
+  DeleteGroupCommand,
+  PurgeDeadLettersCommand,
+  ReplayDeadLetterCommand,
+  SeekCommand,
+  SeekTarget,
+  Step,
+  SubscribeCommand,
+} from './admin-commands.ts';
+export type {
+  AdminOutcome,
+  DeletedDeadLettersOutcome,
+  DeleteGroupOutcome,
+  ReplayDeadLetterOutcome,
+  SeekOutcome,
+  SubscribeOutcome,
+} from './admin-outcomes.ts';
 export { EMPTY_ACK_ANSWER, renderAck } from './answers/ack.ts';
 export { renderConfigure, showQueueOptions } from './answers/configure.ts';
 export type { ShownQueueOptions } from './answers/configure.ts';
+export { renderDeadLetters } from './answers/dead-letters.ts';
+export type { DeadLetterRow } from './answers/dead-letters.ts';
 export { renderDeleteQueue } from './answers/delete-queue.ts';
 export { renderError } from './answers/error.ts';
 export type { ErrorAnswer } from './answers/error.ts';
+export { renderFetch } from './answers/fetch.ts';
+export type { FetchedRow } from './answers/fetch.ts';
 export { renderExtend } from './answers/lease.ts';
+export { renderMessage, renderMessages } from './answers/messages.ts';
+export type { MessageDetail, MessageRow, MessageSource } from './answers/messages.ts';
+export { commaSeparated } from './answers/piece.ts';
+export type { Piece } from './answers/piece.ts';
 export { renderPop, renderPopRefusal } from './answers/pop.ts';
 export { EMPTY_PUSH_ANSWER, renderPush } from './answers/push.ts';
+export { renderReplay, REPLAY_GONE } from './answers/replay.ts';
+export type { ReplayAnswer } from './answers/replay.ts';
 export {
   BLOCK_FLAG,
   BLOCK_FORMAT_VERSION,

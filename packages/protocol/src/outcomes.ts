@@ -1,6 +1,7 @@
 // Planned outcomes: what the planner decided for each command. The broker holds them until the entry
 // that carries their effects is committed; then the edge renders them as answers.
 
+import type { AdminOutcome } from './admin-outcomes.ts';
 import type { AckStatus, Id128 } from './commands.ts';
 import type { ErrorCode } from './errors.ts';
 import type { QueueOptions } from './queue-options.ts';
@@ -146,7 +147,8 @@ export type Outcome =
   | ExtendOutcome
   | ReleaseOutcome
   | ConfigureOutcome
-  | DeleteQueueOutcome;
+  | DeleteQueueOutcome
+  | AdminOutcome;
 
 /** Finds the outcome type of a command kind. */
 export type OutcomeOf<K extends Outcome['kind']> = Extract<Outcome, { kind: K }>;

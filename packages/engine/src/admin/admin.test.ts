@@ -3,7 +3,7 @@ import type { Id128 } from '@queen-ts/protocol';
 import { describe, expect, test } from 'vitest';
 import { EngineDriver } from '../testing.ts';
 import type { Popped } from '../testing.ts';
-import type { DeleteGroupCommand, SeekCommand, SeekOutcome } from './commands.ts';
+import type { DeleteGroupCommand, SeekCommand, SeekOutcome } from '@queen-ts/protocol';
 
 const data = (popped: Popped): unknown[] => popped.messages.map((message) => message.data);
 
@@ -332,11 +332,38 @@ describe('removing dead letters', () => {
 
   test('by queue and group works in steps', () => {
     const driver = withDeadLetters(5);
-    const purge = { kind: 'purgeDeadLetters', queue: 'q', group: 'g', budget: 3 } as const;
+    const purge = { kind: 'purgeDeadLetters', queue: 'q', group: 'g' } as const;
     const other = driver.admin({ ...purge, group: 'h' }, 'deletedDeadLetters');
-    expect(other).toMatchObject({ deleted: 0, isCut: false });
-    expect(driver.admin(purge, 'deletedDeadLetters')).toMatchObject({ deleted: 3, isCut: true });
-    expect(driver.admin(purge, 'deletedDeadLetters')).toMatchObject({ deleted: 2, isCut: false });
-    expect(driver.list()[0]?.messages.deadLetter).toBe(0);
+    expect(other).toMatchObject({ deleted: 0, next: undefined });
+    const first = driver.admin({ ...purge, budget: 3 }, 'deletedDeadLetters');
+    expect(first.deleted).toBe(3);
+    const step = { from: first.next!, countedBefore: first.deleted };
+    const second = driver.admin({ ...purge, ...step, budget: 3 }, 'deletedDeadLetters');
+    expect(second).toMatchObject({ deleted: 5, next: undefined });
+    expect(driver.deadLetters()).toEqual([]);
+  });
+
+  test('never removes what was filed after the first step', () => {
+    const driver = withDeadLetters(3);
+    const purge = { kind: 'purgeDeadLetters', queue: 'q', group: 'g', budget: 1 } as const;
+    const first = driver.admin(purge, 'deletedDeadLetters');
+    driver.push({ queue: 'q', id: 'late' });
+    const popped = driver.pop({ queue: 'q', group: 'g' });
+    const { partitionNumber: partition, lease } = popped.messages[0]!;
+    driver.ack([{ partition, id: 'late', lease, status: 'dlq' }], 'g');
+    const rest = driver.admin({ ...purge, from: first.next!, budget: 9 }, 'deletedDeadLetters');
+    expect(rest).toMatchObject({ deleted: 2, next: undefined });
+    expect(driver.deadLetters().map((letter) => letter.id)).toEqual(['late']);
+  });
+
+  test('by address works in steps too', () => {
+    const driver = withDeadLetters(4);
+    const { partitionNumber: partition } = driver.pop({ queue: 'q', group: 'h' }).messages[0]!;
+    const remove = { kind: 'deleteDeadLetters', partition, transactionId: 'm0' } as const;
+    const first = driver.admin({ ...remove, budget: 3 }, 'deletedDeadLetters');
+    expect(first.deleted).toBe(0);
+    const step = { from: first.next!, countedBefore: first.deleted };
+    const second = driver.admin({ ...remove, ...step, budget: 3 }, 'deletedDeadLetters');
+    expect(second).toMatchObject({ deleted: 1, next: undefined });
   });
 });

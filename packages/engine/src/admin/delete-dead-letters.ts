@@ -1,37 +1,42 @@
-// Removal of dead letters: those of a queue, or those of one message.
+// Removal of dead letters: those of a queue, or those of one message. Both look at a bounded number in
+// a step and never at dead letters that were filed after they came by.
 
 import { EFFECT } from '@queen-ts/protocol';
-import type { PlanContext } from '../plan/context.ts';
 import type {
   DeletedDeadLettersOutcome,
   DeleteDeadLettersCommand,
   PurgeDeadLettersCommand,
-} from './commands.ts';
+} from '@queen-ts/protocol';
+import type { PlanContext } from '../plan/context.ts';
+import { stepOf } from '../plan/step.ts';
 import { readDeadLetter } from './dead-letter-record.ts';
 
-/** Plans one step of a purge. */
+/** Plans one step of a purge: newest first, over the dead letters of all queues. */
 export function planPurgeDeadLetters(
   context: PlanContext,
   command: PurgeDeadLettersCommand,
 ): DeletedDeadLettersOutcome {
   const { state } = context;
+  const { deadLetters, partitions } = state;
   const queue = state.queuesByName.get(command.queue);
-  const budget = Math.max(1, command.budget);
-  const numbers: number[] = [];
-  if (queue !== undefined && queue.deadLetters > 0) {
-    state.deadLetters.numbers.forEach((number, row) => {
-      if (numbers.length > budget) return;
-      const partitionRow = state.deadLetters.partitionRow.get(row);
-      if (state.partitions.queue.get(partitionRow) !== queue.number) return;
-      const group = state.groups.get(state.deadLetters.group.get(row))?.name;
-      if (command.group === undefined || command.group === group) numbers.push(number);
-    });
+  let deleted = command.countedBefore ?? 0;
+  if (queue === undefined) return outcome(deleted, undefined);
+  const { from, budget } = stepOf(context, command);
+  let number = from === 0 ? state.nextDeadLetter : from;
+  for (let i = 0; i < budget && queue.deadLetters > 0; i += 1) {
+    number = deadLetters.numbers.previous(number);
+    if (number === 0) return outcome(deleted, undefined);
+    const row = deadLetters.numbers.get(number);
+    if (partitions.queue.get(deadLetters.partitionRow.get(row)) !== queue.number) continue;
+    const group = state.groups.get(deadLetters.group.get(row))?.name;
+    if (command.group !== undefined && command.group !== group) continue;
+    context.emit({ kind: EFFECT.DEAD_LETTER_DELETE, deadLetter: number });
+    deleted += 1;
   }
-  const isCut = numbers.length > budget;
-  return remove(context, isCut ? numbers.slice(0, budget) : numbers, isCut);
+  return outcome(deleted, queue.deadLetters > 0 && number > 1 ? number : undefined);
 }
 
-/** Plans the removal of the dead letters at one address, of all groups. */
+/** Plans one step of the removal of the dead letters at one address, of all groups. */
 export function planDeleteDeadLetters(
   context: PlanContext,
   command: DeleteDeadLettersCommand,
@@ -39,23 +44,34 @@ export function planDeleteDeadLetters(
   const { state } = context;
   const { deadLetters } = state;
   const partitionRow = state.partitions.numbers.get(command.partition);
-  const numbers: number[] = [];
-  if (partitionRow !== 0 && state.queueOf(partitionRow) !== undefined) {
-    for (let row = deadLetters.newestOf(partitionRow); row !== 0; row = deadLetters.olderOf(row)) {
-      const { transactionId } = readDeadLetter(state, row);
-      if (transactionId === command.transactionId) numbers.push(deadLetters.number.get(row));
-    }
+  let deleted = command.countedBefore ?? 0;
+  if (partitionRow === 0 || state.queueOf(partitionRow) === undefined) {
+    return outcome(deleted, undefined);
   }
-  return remove(context, numbers, false);
+  const { from, budget } = stepOf(context, command);
+  let row = firstBelow(context, partitionRow, from === 0 ? state.nextDeadLetter : from);
+  let number = 0;
+  for (let i = 0; i < budget; i += 1) {
+    if (row === 0) return outcome(deleted, undefined);
+    number = deadLetters.number.get(row);
+    const older = deadLetters.olderOf(row);
+    if (readDeadLetter(state, row).transactionId === command.transactionId) {
+      context.emit({ kind: EFFECT.DEAD_LETTER_DELETE, deadLetter: number });
+      deleted += 1;
+    }
+    row = older;
+  }
+  return outcome(deleted, row === 0 ? undefined : number);
 }
 
-function remove(
-  context: PlanContext,
-  numbers: readonly number[],
-  isCut: boolean,
-): DeletedDeadLettersOutcome {
-  for (const deadLetter of numbers) {
-    context.emit({ kind: EFFECT.DEAD_LETTER_DELETE, deadLetter });
-  }
-  return { kind: 'deletedDeadLetters', deleted: numbers.length, isCut };
+/** The newest row of a partition with a number below `number`, or 0. */
+function firstBelow(context: PlanContext, partitionRow: number, number: number): number {
+  const { deadLetters } = context.state;
+  let row = deadLetters.newestOf(partitionRow);
+  while (row !== 0 && deadLetters.number.get(row) >= number) row = deadLetters.olderOf(row);
+  return row;
+}
+
+function outcome(deleted: number, next: number | undefined): DeletedDeadLettersOutcome {
+  return { kind: 'deletedDeadLetters', deleted, next };
 }

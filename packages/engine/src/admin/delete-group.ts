@@ -2,8 +2,9 @@
 
 import { EFFECT, GROUP_MODE } from '@queen-ts/protocol';
 import type { PlanContext } from '../plan/context.ts';
+import { stepOf } from '../plan/step.ts';
 import type { GroupState } from '../queue-state.ts';
-import type { DeleteGroupCommand, DeleteGroupOutcome } from './commands.ts';
+import type { DeleteGroupCommand, DeleteGroupOutcome } from '@queen-ts/protocol';
 
 /** Plans one step. A group that does not exist is no error. */
 export function planDeleteGroup(
@@ -12,11 +13,13 @@ export function planDeleteGroup(
 ): DeleteGroupOutcome {
   const { state } = context;
   const group = state.queuesByName.get(command.queue)?.groupByName(command.group);
-  if (group === undefined) return outcome(0, false, undefined);
+  const countedBefore = command.countedBefore ?? 0;
+  if (group === undefined) return outcome(countedBefore, false, undefined);
   const { partitions } = group.queue;
-  const toExclusive = Math.min(command.from + Math.max(1, command.budget), partitions.end);
-  let deleted = 0;
-  for (let ordinal = command.from; ordinal < toExclusive; ordinal += 1) {
+  const { from, budget } = stepOf(context, command);
+  const toExclusive = Math.min(from + budget, partitions.end);
+  let deleted = countedBefore;
+  for (let ordinal = from; ordinal < toExclusive; ordinal += 1) {
     deleted += deleteCursor(context, group, partitions.row(ordinal));
   }
   if (toExclusive < partitions.end) return outcome(deleted, false, toExclusive);

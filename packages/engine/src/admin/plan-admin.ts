@@ -2,7 +2,7 @@
 
 import { unreachable } from '@queen-ts/base';
 import type { PlanContext } from '../plan/context.ts';
-import type { AdminCommand, AdminOutcome } from './commands.ts';
+import type { AdminCommand, AdminOutcome } from '@queen-ts/protocol';
 import { planDeleteDeadLetters, planPurgeDeadLetters } from './delete-dead-letters.ts';
 import { planDeleteGroup } from './delete-group.ts';
 import { planReplayDeadLetter } from './replay-dead-letter.ts';

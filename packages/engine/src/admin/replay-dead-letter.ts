@@ -6,7 +6,7 @@ import { EFFECT, ID_WORDS, PUSH_STATUS } from '@queen-ts/protocol';
 import type { PushCommand } from '@queen-ts/protocol';
 import type { PlanContext } from '../plan/context.ts';
 import { planPush } from '../plan/push.ts';
-import type { ReplayDeadLetterCommand, ReplayDeadLetterOutcome } from './commands.ts';
+import type { ReplayDeadLetterCommand, ReplayDeadLetterOutcome } from '@queen-ts/protocol';
 import { deadLetterRow } from './dead-letter-id.ts';
 import { readDeadLetter } from './dead-letter-record.ts';
 

@@ -5,9 +5,10 @@ import { encodeUtf8 } from '@queen-ts/base';
 import type { PlanContext } from '../plan/context.ts';
 import { newCursor } from '../plan/cursor-row.ts';
 import { ensureKnown } from '../plan/groups.ts';
+import { stepOf } from '../plan/step.ts';
 import type { QueueState } from '../queue-state.ts';
 import type { State } from '../state.ts';
-import type { SeekCommand, SeekOutcome, SeekTarget } from './commands.ts';
+import type { SeekCommand, SeekOutcome, SeekTarget } from '@queen-ts/protocol';
 
 /** Plans one step of a seek. Cursors are created where they are missing. */
 export function planSeek(context: PlanContext, command: SeekCommand): SeekOutcome {
@@ -24,9 +25,10 @@ export function planSeek(context: PlanContext, command: SeekCommand): SeekOutcom
 
 function seekAll(context: PlanContext, command: SeekCommand, queue: QueueState): SeekOutcome {
   const { partitions } = queue;
-  const toExclusive = Math.min(command.from + Math.max(1, command.budget), partitions.end);
-  let partitionsUpdated = 0;
-  for (let ordinal = command.from; ordinal < toExclusive; ordinal += 1) {
+  const { from, budget } = stepOf(context, command);
+  const toExclusive = Math.min(from + budget, partitions.end);
+  let partitionsUpdated = command.countedBefore ?? 0;
+  for (let ordinal = from; ordinal < toExclusive; ordinal += 1) {
     const row = partitions.row(ordinal);
     if (row === 0) continue;
     seekPartition(context, command, queue, row);

@@ -3,7 +3,7 @@
 import { EFFECT, GROUP_MODE, QUEUE_MODE_GROUP } from '@queen-ts/protocol';
 import type { PlanContext } from '../plan/context.ts';
 import { clampInstant } from '../plan/groups.ts';
-import type { SubscribeCommand, SubscribeOutcome } from './commands.ts';
+import type { SubscribeCommand, SubscribeOutcome } from '@queen-ts/protocol';
 
 /** Plans the change for every queue where the group is registered; cursors stay where they are. */
 export function planSubscribe(context: PlanContext, command: SubscribeCommand): SubscribeOutcome {

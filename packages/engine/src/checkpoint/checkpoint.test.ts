@@ -115,13 +115,13 @@ class Workload {
         : ({ kind: 'instant', atUs: this.driver.nowUs - 60_000_000 } as const);
     const group = this.#pick(GROUPS);
     const command = { queue, partition: undefined, group, target, from: 0, budget: 40 };
-    this.driver.cycle(() => this.driver.engine.planAdmin({ kind: 'seek', ...command }));
+    this.driver.cycle(() => this.driver.engine.plan({ kind: 'seek', ...command }));
   }
 
   #replayOrPurge(queue: string): void {
     const { engine } = this.driver;
     const command = { kind: 'purgeDeadLetters', queue, group: undefined, budget: 5 } as const;
-    this.driver.cycle(() => engine.planAdmin(command));
+    this.driver.cycle(() => engine.plan(command));
   }
 
   #pick<T>(values: readonly T[]): T {

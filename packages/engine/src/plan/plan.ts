@@ -1,7 +1,7 @@
 // The planner: one function per command decides and applies its effects.
 
-import { unreachable } from '@queen-ts/base';
 import type { Command, Outcome } from '@queen-ts/protocol';
+import { planAdminCommand } from '../admin/plan-admin.ts';
 import { planAck } from './ack.ts';
 import { planConfigure } from './configure.ts';
 import type { PlanContext } from './context.ts';
@@ -29,6 +29,6 @@ export function planCommand(context: PlanContext, command: Command): Outcome {
     case 'deleteQueue':
       return planDeleteQueue(context, command);
     default:
-      return unreachable(command);
+      return planAdminCommand(context, command);
   }
 }

@@ -145,13 +145,12 @@ function nextCandidate(context: PlanContext, claiming: Claiming, group: GroupSta
   for (;;) {
     // Walk and ring take turns, so that neither starves the other.
     if (group.walkFrom < partitions.end) claiming.scansLeft -= walk(state, group);
-    const ordinal = group.ready.shift();
-    if (ordinal < 0 && group.walkFrom >= partitions.end) return 0;
+    if (group.ready.size === 0 && group.walkFrom >= partitions.end) return 0;
     if (claiming.scansLeft <= 0) {
-      if (ordinal >= 0) group.ready.push(ordinal);
       if (state.isSignalling) state.signals.armed(group.number, 0);
       return 0;
     }
+    const ordinal = group.ready.shift();
     if (ordinal < 0) continue;
     claiming.scansLeft -= 1;
     const row = partitions.row(ordinal);

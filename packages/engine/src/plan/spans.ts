@@ -6,7 +6,7 @@ import type { State } from '../state.ts';
 import { openBlock } from './blocks.ts';
 
 /** What a message counts for besides what is stored of it: the fields of its answer. */
-const MESSAGE_OVERHEAD_BYTES = 256;
+export const MESSAGE_OVERHEAD_BYTES = 256;
 
 /** A larger block of which only a part is wanted is measured message by message. */
 const MEASURED_BLOCK_BYTES_MIN = 64 * 1024;

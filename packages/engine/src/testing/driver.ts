@@ -15,7 +15,7 @@ import type {
   PayloadReader,
   QueueOptionsPatch,
 } from '@queen-ts/protocol';
-import type { AdminCommand, AdminOutcome } from '../admin/commands.ts';
+import type { AdminCommand, AdminOutcome } from '@queen-ts/protocol';
 import { Engine } from '../engine.ts';
 import type { EntryParts } from '../engine.ts';
 import { ENGINE_LIMITS_DEFAULT } from '../limits.ts';
@@ -263,7 +263,7 @@ export class EngineDriver {
     command: AdminCommand,
     kind: K,
   ): Extract<AdminOutcome, { kind: K }> {
-    const outcome = this.cycle(() => this.engine.planAdmin(command));
+    const outcome = this.cycle(() => this.engine.plan(command));
     assert(outcome.kind === kind, () => `${command.kind} gave ${outcome.kind}`);
     return outcome as Extract<AdminOutcome, { kind: K }>;
   }
