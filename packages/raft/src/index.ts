@@ -1,5 +1,14 @@
 // The public door of @queen-ts/raft.
 
+export { CHECKPOINT_PIECE_BYTES_MAX } from './checkpoints.ts';
+export type {
+  CheckpointMeta,
+  CheckpointStore,
+  CheckpointVisitor,
+  CheckpointWriter,
+  LoadedCheckpoint,
+  LogPosition,
+} from './checkpoints.ts';
 export { describeMembership, describeMessage, describeReady, describeStatus } from './describe.ts';
 export { decodeMembership, encodeMembership } from './membership-codec.ts';
 export { memberOf, MEMBER_COUNT_MAX, membershipOf, votersOf } from './membership.ts';

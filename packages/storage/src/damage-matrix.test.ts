@@ -5,21 +5,37 @@ import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { SeededRng } from '@queen-ts/base';
 import type { Entry, HardState, NodeId } from '@queen-ts/raft';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
+import { openDataDirectory, type DataDirectory } from './data-directory.ts';
 import { StorageError } from './errors.ts';
 import { DAMAGES, type Damage } from './testing/damage.ts';
-import { entriesOf, entryOf, ManualSchedule, openBoth, sameEntry } from './testing/fixtures.ts';
+import {
+  entriesOf,
+  entryOf,
+  ManualSchedule,
+  neverSchedule,
+  NODE_ID,
+  openBoth,
+  randomBytes,
+  readAll,
+  sameEntry,
+} from './testing/fixtures.ts';
 
 const MATRIX_FILE = new URL('../../../docs/format/damage-matrix.md', import.meta.url).pathname;
 const ENTRY_COUNT = 150;
 const WRITE_BUFFER_BYTES = 65_536;
+/** Indexes of the checkpoints of the image that has some. */
+const CHECKPOINTS = [100, 130];
 const VOTE: HardState = { term: 4, votedFor: 3 as NodeId, commitIndex: 12 };
 
 /** A file by the part it plays; `pick` finds it in a directory. */
 interface Target {
   readonly name: string;
+  /** Only images with checkpoints have it. */
+  readonly isCheckpoint?: boolean;
   pick(path: string): Promise<string>;
 }
 
@@ -33,14 +49,23 @@ const TARGETS: readonly Target[] = [
   { name: 'CURRENT', pick: (path) => Promise.resolve(join(path, 'log', 'CURRENT')) },
   { name: 'vote', pick: (path) => Promise.resolve(join(path, 'vote')) },
   { name: 'durable', pick: (path) => Promise.resolve(join(path, 'durable')) },
+  { name: 'newest checkpoint', isCheckpoint: true, pick: (path) => pickCheckpoint(path, 1) },
+  { name: 'older checkpoint', isCheckpoint: true, pick: (path) => pickCheckpoint(path, 0) },
   { name: 'identity.json', pick: (path) => Promise.resolve(join(path, 'identity.json')) },
 ];
 
 /** A directory in a state that a process can leave behind. */
 interface Image {
-  readonly name: string;
+  readonly name: keyof typeof OTHERS;
   readonly path: string;
 }
+
+/** Directories of another node, by the name of the image whose files they replace. */
+const OTHERS = {
+  closed: 'other',
+  killed: 'other-killed',
+  checkpoints: 'other-checkpoints',
+} as const;
 
 let root: string;
 let entries: Entry[];
@@ -56,10 +81,17 @@ beforeAll(async () => {
   images.push(
     { name: 'closed', path: join(root, 'closed') },
     { name: 'killed', path: join(root, 'killed') },
+    { name: 'checkpoints', path: join(root, 'checkpoints') },
   );
-  await fill(join(root, 'closed'), { nodeId: 1, entries, copyTo: join(root, 'killed') });
   const others = entriesOf(1, ENTRY_COUNT + 1, { term: 4, seed: 9 });
-  await fill(join(root, 'other'), { nodeId: 2, entries: others, copyTo: join(root, 'other-live') });
+  await fill(join(root, 'closed'), { nodeId: 1, entries, copyTo: join(root, 'killed') });
+  await fill(join(root, 'checkpoints'), { nodeId: 1, entries, hasCheckpoints: true });
+  await fill(join(root, OTHERS.closed), {
+    nodeId: 2,
+    entries: others,
+    copyTo: join(root, OTHERS.killed),
+  });
+  await fill(join(root, OTHERS.checkpoints), { nodeId: 2, entries: others, hasCheckpoints: true });
 }, 60_000);
 
 afterAll(async () => {
@@ -70,7 +102,7 @@ describe('damaged directories', () => {
   for (const target of TARGETS) {
     for (const damage of DAMAGES) {
       it(`never lose anything: ${target.name}, ${damage.name}`, async () => {
-        for (const image of images) {
+        for (const image of imagesOf(target)) {
           const outcome = await outcomeOf(image, target, damage);
           outcomes.set(`${target.name}/${damage.name}/${image.name}`, outcome);
         }
@@ -93,9 +125,34 @@ describe('damaged directories', () => {
   });
 });
 
+function imagesOf({ isCheckpoint }: Target): readonly Image[] {
+  return isCheckpoint === true ? images.slice(2) : images;
+}
+
+async function writeCheckpoints({ checkpoints }: DataDirectory, nodeId: number): Promise<void> {
+  for (const index of CHECKPOINTS) {
+    const writer = await checkpoints.begin();
+    const state = stateOf(index);
+    for (let at = 0; at < state.length; at += 1000)
+      await writer.write(state.subarray(at, at + 1000));
+    const membership = Uint8Array.of(nodeId);
+    await writer.finish({ index, clusterId: 'c', digest: 'd', membership });
+  }
+}
+
+/** What stands for the state at an index. */
+function stateOf(index: number): Uint8Array {
+  return randomBytes(new SeededRng(index), 20_000);
+}
+
 async function fill(
   path: string,
-  options: { readonly nodeId: number; readonly entries: readonly Entry[]; readonly copyTo: string },
+  options: {
+    readonly nodeId: number;
+    readonly entries: readonly Entry[];
+    readonly copyTo?: string;
+    readonly hasCheckpoints?: boolean;
+  },
 ): Promise<void> {
   const manual = new ManualSchedule();
   const { directory, log } = await openBoth(path, {
@@ -109,7 +166,9 @@ async function fill(
   manual.runAll();
   await vi.waitUntil(async () => (await readFile(join(path, 'durable'))).includes(boundBody()));
   // What a killed process leaves. LevelDB may be writing tables: retried until the copy is one state.
-  await vi.waitUntil(() => copyLive(path, options.copyTo), { timeout: 10_000 });
+  const { copyTo, nodeId } = options;
+  if (copyTo !== undefined) await vi.waitUntil(() => copyLive(path, copyTo), { timeout: 10_000 });
+  if (options.hasCheckpoints === true) await writeCheckpoints(directory, nodeId);
   await directory.close();
 }
 
@@ -142,7 +201,7 @@ async function outcomeOf(image: Image, target: Target, damage: Damage): Promise<
   const path = join(root, 'victim');
   await rm(path, { recursive: true, force: true });
   await cp(image.path, path, { recursive: true });
-  const stale = await target.pick(join(root, image.name === 'closed' ? 'other' : 'other-live'));
+  const stale = await target.pick(join(root, OTHERS[image.name]));
   await damage.apply(await target.pick(path), stale);
   const outcome = await tryOpen(path);
   // A refusal is not forgotten: nothing of what the first opening did makes the second one succeed.
@@ -151,26 +210,63 @@ async function outcomeOf(image: Image, target: Target, damage: Damage): Promise<
 }
 
 async function tryOpen(path: string): Promise<string> {
-  const replayed: Entry[] = [];
-  const options = { writeBufferBytes: WRITE_BUFFER_BYTES, cacheBytes: 0 };
-  const onEntry = (entry: Entry): void => void replayed.push(entry);
+  let isOpen = false;
   try {
-    const { directory, log } = await openBoth(path, { ...options, onEntry });
-    const state = directory.hardState.current;
-    const lastIndex = log.lastIndex;
-    await directory.close();
-    expect(state).toEqual(VOTE);
-    expect([lastIndex, replayed.length]).toEqual([ENTRY_COUNT, ENTRY_COUNT]);
-    expect(replayed.every((entry, i) => sameEntry(entry, entries[i]))).toBe(true);
-    return 'opens, complete';
+    return await useDirectory(path, async (directory) => {
+      const { from, replayed, log } = await recover(directory);
+      isOpen = true;
+      expect(directory.hardState.current).toEqual(VOTE);
+      expect([log.lastIndex, replayed.length]).toEqual([ENTRY_COUNT, ENTRY_COUNT - from]);
+      expect(replayed.every((entry, i) => sameEntry(entry, entries[from + i]))).toBe(true);
+      expect(readAll(log).every((entry, i) => sameEntry(entry, entries[i]))).toBe(true);
+      return directory.warnings.some((warning) => warning.includes('checkpoints/'))
+        ? 'opens, complete, warns'
+        : 'opens, complete';
+    });
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     expect(error.message).not.toContain('\n');
     expect(error.message).toContain(path);
     expect(error.message).toContain('; remedy: ');
     expect(['CORRUPTION', 'NODE_MISMATCH', 'FORMAT_UNSUPPORTED']).toContain(error.code);
-    return error.code;
+    return isOpen ? `${error.code} when read` : error.code;
   }
+}
+
+async function useDirectory<T>(
+  path: string,
+  use: (directory: DataDirectory) => Promise<T>,
+): Promise<T> {
+  const options = { path, nodeId: NODE_ID, rng: new SeededRng(1), schedule: neverSchedule };
+  const directory = await openDataDirectory(options);
+  try {
+    return await use(directory);
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Loads what checkpoint there is and walks the rest of the log, as a start does. */
+async function recover(directory: DataDirectory) {
+  const replayed: Entry[] = [];
+  let state: Uint8Array[] = [];
+  const loaded = await directory.checkpoints.load({
+    begin: () => {
+      state = [];
+    },
+    piece: (bytes) => void state.push(Uint8Array.from(bytes)),
+  });
+  const from = loaded?.position ?? { index: 0, term: 0, checksum: 0 };
+  if (loaded !== undefined) expect(Buffer.concat(state).equals(stateOf(from.index))).toBe(true);
+  const onEntry = (entry: Entry): void => void replayed.push(entry);
+  const options = { writeBufferBytes: WRITE_BUFFER_BYTES, cacheBytes: 0 };
+  const log = await directory.openLog({ ...options, from, onEntry });
+  return { from: from.index, replayed, log };
+}
+
+async function pickCheckpoint(path: string, position: number): Promise<string> {
+  const names = await readdir(join(path, 'checkpoints'));
+  return join(path, 'checkpoints', names.toSorted()[position] ?? '');
 }
 
 async function pickTable(path: string, choose: (count: number) => number): Promise<string> {
@@ -193,7 +289,7 @@ async function pickManifest(path: string): Promise<string> {
 function renderMatrix(): string {
   const rows = [['file', 'state', ...DAMAGES.map(({ name }) => name)]];
   for (const target of TARGETS) {
-    for (const image of images) {
+    for (const image of imagesOf(target)) {
       const cells = DAMAGES.map(
         ({ name }) => outcomes.get(`${target.name}/${name}/${image.name}`) ?? 'not run',
       );
@@ -213,6 +309,9 @@ const INTRODUCTION = `# Damage matrix
 Written by \`packages/storage/src/damage-matrix.test.ts\` (\`vitest -u\`); do not edit.
 
 Each cell damages one file of a data directory of ${ENTRY_COUNT} acknowledged entries and a saved vote, then opens
-it twice. «closed» was closed in order, «killed» is what a killed process leaves. \`opens, complete\`: every
-entry is there byte for byte and the vote is the saved one. A code: refused, in one line that names the
-file and the remedy, both times. There is no third outcome.`;
+it twice. «closed» was closed in order, «killed» is what a killed process leaves, «checkpoints» was closed
+with checkpoints at entries ${CHECKPOINTS.join(' and ')}. \`opens, complete\`: every entry is there byte for byte and the
+vote is the saved one; \`warns\`: and a warning names the checkpoint that was passed over. A code: refused, in
+one line that names the file and the remedy, both times; \`when read\`: not at the start but before a record
+of a table that lies before the checkpoint is read, and then nothing is written any more. Nothing else
+happens.`;

@@ -5,6 +5,7 @@
 //   vote            hard state (hard-state.ts)
 //   durable         lower bound of the durable log (durable-bound.ts)
 //   log/            the Raft log, a LevelDB (log-database.ts, record.ts)
+//   checkpoints/    states to start from (checkpoint-directory.ts); made with the first one
 //   lock/           exclusive use (directory-lock.ts); no data
 //   creating        only while the directory is being created
 
@@ -12,8 +13,15 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import { assert, InvariantError, type Rng } from '@queen-ts/base';
-import type { HardStateStore, LogStore, NodeId } from '@queen-ts/raft';
+import type {
+  CheckpointStore,
+  HardStateStore,
+  LogPosition,
+  LogStore,
+  NodeId,
+} from '@queen-ts/raft';
 
+import { CHECKPOINT_DIRECTORY, CheckpointDirectory } from './checkpoint-directory.ts';
 import { DirectoryLock, LOCK_DIRECTORY } from './directory-lock.ts';
 import { BOUND_FILE, createDurableBound, type LogStart, type Schedule } from './durable-bound.ts';
 import { corruption, describeError, hasSystemCode, StorageError } from './errors.ts';
@@ -35,7 +43,7 @@ export const ENTRY_CACHE_BYTES = 67_108_864;
 
 const CREATING_FILE = 'creating';
 const LOG_START: LogStart = { index: 0, term: 0, checksum: 0 };
-const DATA_NAMES = [VOTE_FILE, BOUND_FILE, LOG_DIRECTORY];
+const DATA_NAMES = [VOTE_FILE, BOUND_FILE, LOG_DIRECTORY, CHECKPOINT_DIRECTORY];
 /** Entries of a directory that count as nothing: ours without data, and a new file system's own. */
 const IGNORED_NAMES = new Set([LOCK_DIRECTORY, 'lost+found']);
 
@@ -56,7 +64,13 @@ export interface DataDirectoryOptions {
 /** How to open the log. */
 export interface OpenLogOptions {
   /**
-   * Receives every verified entry in order, before `openLog` resolves. If `openLog` rejects later,
+   * Where the state stands that the entries will be applied to, as a checkpoint says or all zero for
+   * an empty one: only what follows is walked. Absent: everything from the log's start on, wherever
+   * that is.
+   */
+  readonly from?: LogPosition;
+  /**
+   * Receives every walked entry, verified and in order, before `openLog` resolves. If `openLog` rejects later,
    * what was built from them must be thrown away.
    */
   readonly onEntry?: OnEntry;
@@ -91,6 +105,9 @@ export class DataDirectory {
   readonly isNew: boolean;
   /** Term, vote and commit index. */
   readonly hardState: HardStateStore;
+  /** States to start from; can be loaded at any time, written once the log is open. */
+  readonly checkpoints: CheckpointStore;
+  readonly #checkpoints: CheckpointDirectory;
   readonly #hardState: HardStateFile;
   readonly #lock: DirectoryLock;
   readonly #latch: FailureLatch;
@@ -117,6 +134,12 @@ export class DataDirectory {
     this.#lock = parts.lock;
     this.#latch = parts.latch;
     this.#schedule = parts.options.schedule;
+    this.#checkpoints = new CheckpointDirectory({
+      path: join(this.path, CHECKPOINT_DIRECTORY),
+      latch: parts.latch,
+      warn: (warning) => this.#warn(warning),
+    });
+    this.checkpoints = this.#checkpoints;
     this.#warn(parts.hardState.warning);
   }
 
@@ -131,9 +154,10 @@ export class DataDirectory {
   }
 
   /**
-   * Verifies the whole log in one pass, streams it to `onEntry` and opens it. Once per directory.
-   * Throws CORRUPTION if anything below the last synced record is missing or changed, if the log is of
-   * a newer term than the vote file, and the errors of {@link openDataDirectory}.
+   * Verifies the log after `from` in one pass, streams it to `onEntry` and opens it. Once per directory.
+   * What lies before is verified when it is read, and in the background. Throws CORRUPTION if anything
+   * below the last synced record is missing or changed, if the log does not hold the record at `from`,
+   * if it is of a newer term than the vote file, and the errors of {@link openDataDirectory}.
    */
   async openLog(options: OpenLogOptions = {}): Promise<LogStore> {
     assert(!this.#isLogOpened, 'the log of a directory is opened once');
@@ -162,11 +186,15 @@ export class DataDirectory {
       writeBufferBytes: options.writeBufferBytes ?? WRITE_BUFFER_BYTES,
       cacheBytes: options.cacheBytes ?? ENTRY_CACHE_BYTES,
       onEntry: options.onEntry ?? (() => undefined),
+      from: options.from,
       warn: (warning) => this.#warn(warning),
     });
     const { term } = this.hardState.current;
     const lastTerm = log.term(log.lastIndex) ?? 0;
-    if (lastTerm <= term) return log;
+    if (lastTerm <= term) {
+      this.#checkpoints.attach((index) => log.position(index));
+      return log;
+    }
     await log.close();
     const what = `term ${term}, but the log has an entry of term ${lastTerm}: an older copy`;
     throw corruption(join(this.path, VOTE_FILE), what);

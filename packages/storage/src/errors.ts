@@ -47,11 +47,14 @@ export class StorageError extends Error {
   override readonly name = 'StorageError';
   readonly code: StorageErrorCode;
   readonly details: Readonly<Record<string, string | number>>;
+  /** The message without the remedy, on one line. */
+  readonly summary: string;
 
   constructor({ code, message, details, cause }: StorageErrorOptions) {
     super(oneLine(`${message}; remedy: ${REMEDIES[code]}`), cause === undefined ? {} : { cause });
     this.code = code;
     this.details = details ?? {};
+    this.summary = oneLine(message);
   }
 }
 

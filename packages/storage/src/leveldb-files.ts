@@ -30,12 +30,20 @@ export interface RecordFileScan {
   readonly tornOffset: number | undefined;
 }
 
+/** A live table. Keys are LevelDB's internal ones: ours and eight bytes. */
+export interface TableFile {
+  readonly number: number;
+  readonly sizeBytes: number;
+  readonly smallestKey: Uint8Array;
+  readonly largestKey: Uint8Array;
+}
+
 /** The live files that a manifest names. */
 export interface ManifestState {
   /** Number of the oldest write-ahead file that is still needed; 0 when none is named. */
   readonly logNumber: number;
-  /** Size in bytes of each live table, by file number. */
-  readonly tables: ReadonlyMap<number, number>;
+  /** Each live table by file number. */
+  readonly tables: ReadonlyMap<number, TableFile>;
 }
 
 /**
@@ -62,7 +70,7 @@ export async function scanRecordFile(
 
 /** Reads a manifest. Throws CORRUPTION when a record of it makes no sense. */
 export async function readManifest(path: string): Promise<ManifestState> {
-  const tables = new Map<number, number>();
+  const tables = new Map<number, TableFile>();
   let logNumber = 0;
   await scanRecordFile(path, (record) => {
     const reader = new VarintReader(path, record);
@@ -140,7 +148,7 @@ class RecordScan {
 function applyField(
   path: string,
   reader: VarintReader,
-  tables: Map<number, number>,
+  tables: Map<number, TableFile>,
 ): number | undefined {
   const tag = reader.number();
   switch (tag) {
@@ -164,13 +172,20 @@ function applyField(
       return undefined;
     case 7: // new table: level, number, size, smallest key, largest key
       reader.number();
-      tables.set(reader.number(), reader.number());
-      reader.skipString();
-      reader.skipString();
+      addTable(reader, tables);
       return undefined;
     default:
       throw corruption(path, `unknown field ${tag}`);
   }
+}
+
+function addTable(reader: VarintReader, tables: Map<number, TableFile>): void {
+  const number = reader.number();
+  const sizeBytes = reader.number();
+  // Copies: a view would keep the whole record of the manifest.
+  const smallestKey = reader.string().slice();
+  const largestKey = reader.string().slice();
+  tables.set(number, { number, sizeBytes, smallestKey, largestKey });
 }
 
 /** End of the valid fragment at `offset`; `undefined` when there is none. */

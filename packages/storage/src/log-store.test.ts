@@ -16,6 +16,7 @@ import { FailureLatch } from './failure-latch.ts';
 import type { LogDatabase, LogWrite } from './log-database.ts';
 import { LevelLogStore } from './log-store.ts';
 import { RecordReader } from './record-reader.ts';
+import { TableGuard } from './table-guard.ts';
 import { TermRanges } from './term-ranges.ts';
 import {
   entriesOf,
@@ -114,7 +115,8 @@ describe('LevelLogStore', () => {
     const cache = new EntryCache(cacheBytes);
     const reader = new RecordReader(db, path);
     const last = { index: 0, checksum: 0 };
-    return new LevelLogStore({ path, db, bound, latch, terms, cache, reader, last });
+    const guard = new TableGuard({ tables: [], latch, schedule: neverSchedule });
+    return new LevelLogStore({ path, db, bound, latch, terms, cache, reader, guard, last });
   }
 
   it('writes one synced batch per append, truncation included', async () => {

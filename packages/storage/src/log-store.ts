@@ -3,7 +3,7 @@
 // disk before a store exists; what is read later is verified again when it is read.
 
 import { assert } from '@queen-ts/base';
-import type { Entry, LogStore } from '@queen-ts/raft';
+import type { Entry, LogPosition, LogStore } from '@queen-ts/raft';
 
 import type { DurableBound, LogPoint, LogStart } from './durable-bound.ts';
 import type { EntryCache } from './entry-cache.ts';
@@ -13,6 +13,7 @@ import { logKey } from './keys.ts';
 import type { LogDatabase, LogWrite } from './log-database.ts';
 import { encodeRecord, payloadChunk, type RecordHeader } from './record.ts';
 import type { RecordReader } from './record-reader.ts';
+import type { TableGuard } from './table-guard.ts';
 import type { TermRanges } from './term-ranges.ts';
 
 /** What recovery hands to the store; the store owns all of it from then on. */
@@ -25,6 +26,8 @@ export interface RecoveredLog {
   readonly terms: TermRanges;
   readonly cache: EntryCache;
   readonly reader: RecordReader;
+  /** Verifies old tables in the background; started and ended by the store. */
+  readonly guard: TableGuard;
   /** Index and checksum of the last record, or of the log start when there is none. */
   readonly last: LogPoint;
 }
@@ -45,6 +48,7 @@ export class LevelLogStore implements LogStore {
     this.#start = log.bound.start;
     this.#last = log.last;
     this.#durableIndex = log.last.index;
+    log.guard.start();
   }
 
   get firstIndex(): number {
@@ -58,7 +62,16 @@ export class LevelLogStore implements LogStore {
   term(index: number): number | undefined {
     this.#checkOpen();
     if (index < this.firstIndex - 1 || index > this.lastIndex) return undefined;
-    return this.#log.terms.at(index);
+    return this.#termAt(index);
+  }
+
+  /** The record at `index` in [firstIndex - 1, lastIndex] as others may name it. */
+  position(index: number): LogPosition {
+    this.#checkReadable(index + 1);
+    assert(index <= this.lastIndex, () => `position ${index} after ${this.lastIndex}`);
+    if (index === this.#start.index) return this.#start;
+    const { checksum } = this.#verified((reader) => reader.header(index));
+    return { index, term: this.#termAt(index), checksum };
   }
 
   entries(range: { from: number; toExclusive: number; maxBytes: number }): Entry[] {
@@ -116,7 +129,7 @@ export class LevelLogStore implements LogStore {
     const { firstIndex } = this;
     if (toIndex < firstIndex) return;
     assert(toIndex <= this.#durableIndex, () => `compact to ${toIndex} of ${this.#durableIndex}`);
-    const start = this.#startAt(toIndex);
+    const start = this.position(toIndex);
     this.#dropPrefix(start);
     // First the file says where the log starts; whatever of the prefix a crash leaves is then ignored.
     const range = { gte: logKey(firstIndex, 0), lt: logKey(toIndex + 1, 0) };
@@ -171,7 +184,7 @@ export class LevelLogStore implements LogStore {
       index >= this.firstIndex - 1 && index <= this.lastIndex,
       () => `append at ${first.index} to a log of [${this.firstIndex}, ${this.lastIndex}]`,
     );
-    let term = this.#log.terms.at(index);
+    let term = this.#termAt(index);
     for (const [i, entry] of entries.entries()) {
       assert(entry.index === first.index + i, () => `entry ${entry.index} at position ${i}`);
       assert(entry.term >= term, () => `term ${entry.term} at ${entry.index} after term ${term}`);
@@ -196,15 +209,18 @@ export class LevelLogStore implements LogStore {
     for (const header of headers) reader.remember(header);
   }
 
-  #startAt(index: number): LogStart {
-    const { checksum } = this.#verified((reader) => reader.header(index));
-    return { index, term: this.#log.terms.at(index), checksum };
+  /** Of what lies before the walk of this start, the record itself knows the term. */
+  #termAt(index: number): number {
+    const { terms } = this.#log;
+    if (index >= terms.base) return terms.at(index);
+    if (index === this.#start.index) return this.#start.term;
+    return this.#verified((reader) => reader.header(index)).term;
   }
 
   #dropPrefix(start: LogStart): void {
     const { terms, cache, reader } = this.#log;
     reader.forget(this.firstIndex, start.index + 1);
-    terms.compact(start.index);
+    if (start.index > terms.base) terms.compact(start.index);
     cache.compact(start.index);
     this.#start = start;
   }
@@ -232,10 +248,11 @@ export class LevelLogStore implements LogStore {
   }
 
   async #close(): Promise<void> {
-    const { latch, db, bound } = this.#log;
+    const { latch, db, bound, guard } = this.#log;
     // Who called append or compact hears of its failure; here it only must have ended.
     await this.#appending?.catch(() => undefined);
     await this.#compacting.catch(() => undefined);
+    await guard.close();
     try {
       if (latch.failure === undefined) await bound.flush();
     } finally {

@@ -16,6 +16,7 @@ import { flipBit } from './testing/damage.ts';
 import { randomBytes } from './testing/fixtures.ts';
 
 const BATCH_COUNT = 30;
+const EVERYTHING = { toIndex: 0, fromIndex: 0 };
 const OPTIONS = { valueEncoding: 'view', compression: false } as const;
 
 describe('preflight', () => {
@@ -56,7 +57,7 @@ describe('preflight', () => {
   afterAll(() => rm(root, { recursive: true }));
 
   it('accepts undamaged files', async () => {
-    await preflightLog(path);
+    await preflightLog(path, EVERYTHING);
     expect(await scanRecordFile(writeAhead)).toEqual({
       recordCount: BATCH_COUNT,
       tornOffset: undefined,
@@ -110,9 +111,9 @@ describe('preflight', () => {
     await truncate(writeAhead, (ends.at(-1) ?? 0) - 1);
     const later = join(path, '900000.log');
     await writeFile(later, '');
-    await preflightLog(path);
+    await preflightLog(path, EVERYTHING);
     await writeFile(later, await readFile(join(root, 'source', writeAhead.slice(path.length))));
-    await expect(preflightLog(path)).rejects.toMatchObject({
+    await expect(preflightLog(path, EVERYTHING)).rejects.toMatchObject({
       code: 'CORRUPTION',
       message: expect.stringContaining(`${writeAhead}: damaged at byte`) as string,
     });
@@ -123,21 +124,23 @@ describe('preflight', () => {
     const [name = ''] = await namesOf(path, /\.ldb$/);
     const table = join(path, name);
     const { size } = await stat(table);
-    await verifyTable(table, size);
+    await verifyTable({ path: table, sizeBytes: size });
     for (let round = 0; round < 60; round++) {
       const copy = join(root, 'table');
       await cp(table, copy);
       // Every other flip lies in the index, the filter or the footer at the end.
       const offset = randomBelow(rng, round % 2 === 0 ? size : 3000);
       await flipBit(copy, (sizeBytes) => sizeBytes - 1 - offset);
-      await expect(verifyTable(copy, size)).rejects.toMatchObject({ code: 'CORRUPTION' });
+      await expect(verifyTable({ path: copy, sizeBytes: size })).rejects.toMatchObject({
+        code: 'CORRUPTION',
+      });
     }
   });
 
   it.each([/^MANIFEST/, /^CURRENT$/, /\.ldb$/, /\.log$/])('names a missing %s', async (pattern) => {
     const [name = ''] = await namesOf(path, pattern);
     await rm(join(path, name));
-    await expect(preflightLog(path)).rejects.toMatchObject({
+    await expect(preflightLog(path, EVERYTHING)).rejects.toMatchObject({
       code: 'CORRUPTION',
       message: expect.stringContaining(`${join(path, name)}: `) as string,
     });

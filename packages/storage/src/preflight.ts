@@ -7,21 +7,50 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { corruption, hasSystemCode } from './errors.ts';
-import { readManifest, scanRecordFile } from './leveldb-files.ts';
-import { verifyTable } from './leveldb-table.ts';
+import { parseLogKey } from './keys.ts';
+import { readManifest, scanRecordFile, type TableFile } from './leveldb-files.ts';
+import { type TablePlace, userKey, verifyTable, verifyTableFrame } from './leveldb-table.ts';
+import type { UncheckedTable } from './table-guard.ts';
 
-/** Throws CORRUPTION, naming the file, unless the LevelDB files at `path` are complete. */
-export async function preflightLog(path: string): Promise<void> {
+/** The records that are read while the log is opened: up to one index, and from another one on. */
+export interface ReadRanges {
+  readonly toIndex: number;
+  readonly fromIndex: number;
+}
+
+/**
+ * Throws CORRUPTION, naming the file, unless the LevelDB files at `path` are complete. Tables that hold
+ * records of `ranges` are verified to the last byte; of the others only size, index and filter are, and
+ * they are returned: their records must be verified before LevelDB reads them.
+ */
+export async function preflightLog(path: string, ranges: ReadRanges): Promise<UncheckedTable[]> {
   const names = await listDirectory(path);
   const manifestPath = join(path, await currentManifest(path, names));
   const { logNumber, tables } = await readManifest(manifestPath);
-  for (const [number, sizeBytes] of tables) await checkTable(path, { number, sizeBytes });
+  const unchecked: UncheckedTable[] = [];
+  for (const table of tables.values()) {
+    const place = await findTable(path, table);
+    const firstIndex = parseLogKey(userKey(table.smallestKey))?.index;
+    const lastIndex = parseLogKey(userKey(table.largestKey))?.index;
+    const isOld =
+      firstIndex !== undefined &&
+      lastIndex !== undefined &&
+      firstIndex > ranges.toIndex &&
+      lastIndex < ranges.fromIndex;
+    if (isOld) {
+      verifyTableFrame(place);
+      unchecked.push({ ...place, firstIndex, lastIndex });
+    } else {
+      await verifyTable(place);
+    }
+  }
   const writeAhead = writeAheadNumbers(names).filter((number) => number >= logNumber);
   if (logNumber === 0) throw corruption(manifestPath, 'names no write-ahead file');
   if (writeAhead[0] !== logNumber) {
     throw corruption(join(path, writeAheadName(logNumber)), 'the write-ahead file is missing');
   }
   await checkWriteAhead(path, writeAhead);
+  return unchecked;
 }
 
 async function listDirectory(path: string): Promise<readonly string[]> {
@@ -45,10 +74,7 @@ async function currentManifest(path: string, names: readonly string[]): Promise<
   return name;
 }
 
-async function checkTable(
-  path: string,
-  { number, sizeBytes }: { readonly number: number; readonly sizeBytes: number },
-): Promise<void> {
+async function findTable(path: string, { number, sizeBytes }: TableFile): Promise<TablePlace> {
   const tablePath = join(path, `${fileNumber(number)}.ldb`);
   const found = await stat(tablePath).catch((error: unknown) => {
     if (hasSystemCode(error, 'ENOENT')) throw corruption(tablePath, 'the table is missing', error);
@@ -57,7 +83,7 @@ async function checkTable(
   if (found.size !== sizeBytes) {
     throw corruption(tablePath, `${found.size} bytes where ${sizeBytes} were written`);
   }
-  await verifyTable(tablePath, sizeBytes);
+  return { path: tablePath, sizeBytes };
 }
 
 /** A write-ahead file may end in a torn write only if nothing was written to a later one. */

@@ -19,18 +19,30 @@ const HEADER_CACHE_BYTES_MAX = 2_097_152;
 
 const HEADER_OVERHEAD_BYTES = 256;
 
+/** Throws CORRUPTION when LevelDB must not read a chunk. */
+export interface ReadGuard {
+  check(index: number, chunk: number): void;
+}
+
+const NO_GUARD: ReadGuard = { check: () => undefined };
+
 /** Reads and verifies records; keeps recently used headers. */
 export class RecordReader {
   readonly #db: LogDatabase;
   readonly #path: string;
+  readonly #guard: ReadGuard;
   /** In order of use, oldest first. */
   readonly #headers = new Map<number, RecordHeader>();
   #sizeBytes = 0;
 
-  /** @param path of the log directory, for messages. */
-  constructor(db: LogDatabase, path: string) {
+  /**
+   * @param path of the log directory, for messages.
+   * @param guard asked before each read of the database.
+   */
+  constructor(db: LogDatabase, path: string, guard: ReadGuard = NO_GUARD) {
     this.#db = db;
     this.#path = path;
+    this.#guard = guard;
   }
 
   /** Keeps `header`, and drops the least recently used ones beyond the bound. */
@@ -60,6 +72,11 @@ export class RecordReader {
     if (kept === undefined) return this.record(index).header;
     this.remember(kept);
     return kept;
+  }
+
+  /** The header of the record at `index`, `undefined` if there is none. Throws CORRUPTION. */
+  find(index: number): RecordHeader | undefined {
+    return this.#get(index, 0) === undefined ? undefined : this.header(index);
   }
 
   /** Header and head of the record at `index`, which exists. Throws CORRUPTION. */
@@ -110,14 +127,18 @@ export class RecordReader {
   }
 
   #read(index: number, chunk: number): Uint8Array {
-    let bytes: Uint8Array | undefined;
+    const bytes = this.#get(index, chunk);
+    if (bytes === undefined) throw this.#damage(index, chunk, 'missing');
+    return bytes;
+  }
+
+  #get(index: number, chunk: number): Uint8Array | undefined {
+    this.#guard.check(index, chunk);
     try {
-      bytes = this.#db.getSync(logKey(index, chunk));
+      return this.#db.getSync(logKey(index, chunk));
     } catch (error) {
       throw this.#damage(index, chunk, `LevelDB: ${describeError(error)}`, error);
     }
-    if (bytes === undefined) throw this.#damage(index, chunk, 'missing');
-    return bytes;
   }
 
   #damage(index: number, chunk: number, what: string, cause?: unknown): StorageError {

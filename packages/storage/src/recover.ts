@@ -1,11 +1,11 @@
-// Opening the log: one pass over every record, in order, that verifies all of it and hands each
-// verified entry to the caller. LevelDB's own word is not taken for anything: what counts are the
+// Opening the log: one pass over every record after the point that the caller's state stands at, in
+// order, that verifies all of them and hands each verified entry to the caller. LevelDB's own word is not taken for anything: what counts are the
 // records' checksums, the chain between them and the durable bound kept outside LevelDB.
 
 import { assert } from '@queen-ts/base';
-import type { Entry } from '@queen-ts/raft';
+import type { Entry, LogPosition } from '@queen-ts/raft';
 
-import { DurableBound, type LogPoint, type LogStart, type Schedule } from './durable-bound.ts';
+import { DurableBound, type LogPoint, type Schedule } from './durable-bound.ts';
 import { EntryCache } from './entry-cache.ts';
 import { corruption, describeError, type StorageError } from './errors.ts';
 import type { FailureLatch } from './failure-latch.ts';
@@ -13,9 +13,10 @@ import type { NodeIdentity } from './identity.ts';
 import { logKey, ORIGIN_INDEX, PAYLOAD_CHUNK_BYTES, parseLogKey } from './keys.ts';
 import { isLevelDamage, type LogLevel, openLogDatabase } from './log-database.ts';
 import { LevelLogStore, type RecoveredLog } from './log-store.ts';
-import { preflightLog } from './preflight.ts';
+import { preflightLog, type ReadRanges } from './preflight.ts';
 import { checkPayloadChunk, decodeRecord, type RecordHeader } from './record.ts';
 import { RecordReader } from './record-reader.ts';
+import { TableGuard } from './table-guard.ts';
 import { TermRanges } from './term-ranges.ts';
 
 /** Values taken from LevelDB at a time; between two takes the event loop runs. */
@@ -38,6 +39,8 @@ export interface RecoverOptions {
   readonly writeBufferBytes: number;
   readonly cacheBytes: number;
   readonly onEntry: OnEntry;
+  /** Where the walk starts: the log must hold exactly this record. Absent: at the log's start. */
+  readonly from: LogPosition | undefined;
   /** Told of damage that leaves nothing in doubt. */
   readonly warn: (warning: string | undefined) => void;
 }
@@ -45,13 +48,14 @@ export interface RecoverOptions {
 /** Verifies and opens the log. Throws CORRUPTION and the errors of its parts; nothing stays open. */
 export async function recoverLog(options: RecoverOptions): Promise<LevelLogStore> {
   const { path, boundPath, owner, latch, schedule } = options;
-  await preflightLog(path);
   const bound = await DurableBound.open({ path: boundPath, owner, latch, schedule });
   options.warn(bound.warning);
   let level: LogLevel | undefined;
   try {
+    const tables = await preflightLog(path, rangesOf(options, bound));
+    const guard = new TableGuard({ tables, latch, schedule });
     level = await openLogDatabase(path, owner, options.writeBufferBytes);
-    const recovered = await walkLog(options, level, bound);
+    const recovered = await walkLog(options, { level, bound, guard });
     // LevelDB has moved its write-ahead file into a synced table, so all that was read is durable.
     bound.advance(recovered.last);
     await bound.flush();
@@ -63,20 +67,27 @@ export async function recoverLog(options: RecoverOptions): Promise<LevelLogStore
   }
 }
 
+/** What is read: the origin and what compactions left, and all from the walk's start or the bound on. */
+function rangesOf({ from }: RecoverOptions, { start, written }: DurableBound): ReadRanges {
+  const fromIndex = Math.min(from?.index ?? start.index, written.index);
+  return { toIndex: start.index + 1, fromIndex };
+}
+
 async function walkLog(
   options: RecoverOptions,
-  level: LogLevel,
-  bound: DurableBound,
+  parts: { readonly level: LogLevel; readonly bound: DurableBound; readonly guard: TableGuard },
 ): Promise<RecoveredLog> {
   const { path, latch } = options;
-  const terms = new TermRanges(bound.start);
-  const cache = new EntryCache(options.cacheBytes);
-  const walk = new LogWalk(path, bound.start);
-  const firstKey = logKey(bound.start.index + 1, 0);
+  const { level, bound, guard } = parts;
+  const reader = new RecordReader(level, path, guard);
   // What a crash during a compaction left of the prefix. It is not part of the log any more.
-  await level.clear({ gt: logKey(ORIGIN_INDEX, 0), lt: firstKey });
+  await level.clear({ gt: logKey(ORIGIN_INDEX, 0), lt: logKey(bound.start.index + 1, 0) });
+  const from = walkStart(options, { bound, reader });
+  const terms = new TermRanges(from);
+  const cache = new EntryCache(options.cacheBytes);
+  const walk = new LogWalk(path, from);
   const iterator = level.iterator({
-    gte: firstKey,
+    gte: logKey(from.index + 1, 0),
     fillCache: false,
     highWaterMarkBytes: WALK_BYTES,
   });
@@ -102,8 +113,31 @@ async function walkLog(
   }
   walk.finish();
   checkEnd(path, bound, walk.last);
-  const reader = new RecordReader(level, path);
-  return { path, db: level, bound, latch, terms, cache, reader, last: walk.last };
+  return { path, db: level, bound, latch, terms, cache, reader, guard, last: walk.last };
+}
+
+/** The position before the walk: the log's start, or the record that the caller's state stands at. */
+function walkStart(
+  { path, from }: RecoverOptions,
+  { bound, reader }: { readonly bound: DurableBound; readonly reader: RecordReader },
+): LogPosition {
+  const { start, written } = bound;
+  if (from === undefined || from.index === start.index) return start;
+  const where = `${path} record ${from.index}`;
+  if (from.index < start.index) {
+    throw corruption(path, `begins after record ${start.index}, and the state before it is lost`);
+  }
+  const found = reader.find(from.index);
+  if (found === undefined) throw corruption(where, 'missing, but a checkpoint was taken there');
+  if (found.term !== from.term || found.checksum !== from.checksum) {
+    throw corruption(where, 'not the record that a checkpoint was taken at: another history');
+  }
+  // A bound after that record is checked by the walk.
+  if (written.index > start.index && written.index <= from.index) {
+    const { checksum } = reader.header(written.index);
+    checkBound(bound, { index: written.index, checksum });
+  }
+  return from;
 }
 
 function checkBound(bound: DurableBound, last: LogPoint): void {
@@ -127,7 +161,7 @@ class LogWalk {
   #payload = new Uint8Array(0);
   #nextChunk = 0;
 
-  constructor(path: string, start: LogStart) {
+  constructor(path: string, start: LogPosition) {
     this.#path = path;
     this.#last = { index: start.index, checksum: start.checksum };
     this.#term = start.term;

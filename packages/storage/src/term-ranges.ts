@@ -14,6 +14,11 @@ export class TermRanges {
     this.#terms = [base.term];
   }
 
+  /** The position before the first known one. */
+  get base(): number {
+    return this.#starts[0] ?? 0;
+  }
+
   /** Number of runs, for tests of compactness. */
   get runCount(): number {
     return this.#starts.length;

@@ -37,6 +37,18 @@ export class VarintReader {
     if (this.#offset > this.#bytes.length) throw corruption(this.#path, 'a field is cut off');
   }
 
+  /** Returns the next `count` bytes, a view. */
+  bytes(count: number): Uint8Array {
+    const from = this.#offset;
+    this.skip(count);
+    return this.#bytes.subarray(from, from + count);
+  }
+
+  /** Reads a string with its length before it, a view. */
+  string(): Uint8Array {
+    return this.bytes(this.number());
+  }
+
   /** Skips a string with its length before it. */
   skipString(): void {
     this.skip(this.number());

@@ -1,0 +1,134 @@
+// The checkpoints of a data directory: one file each, named by index, the newest two kept. Loading
+// takes the newest that is whole; a damaged one is passed over with a warning, because whether
+// anything is missing then is seen when the log is opened from where the loaded one stands.
+//
+//   checkpoints/<index, 16 digits>.state    complete
+//   checkpoints/writing                     being written, or left by a crash; never read
+
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import { assert } from '@queen-ts/base';
+import type {
+  CheckpointStore,
+  CheckpointVisitor,
+  CheckpointWriter,
+  LoadedCheckpoint,
+  LogPosition,
+} from '@queen-ts/raft';
+
+import { readCheckpoint } from './checkpoint-reader.ts';
+import { CheckpointFileWriter } from './checkpoint-writer.ts';
+import { hasSystemCode, StorageError } from './errors.ts';
+import type { FailureLatch } from './failure-latch.ts';
+import { syncDirectory } from './files.ts';
+
+/** Directory name inside the data directory. */
+export const CHECKPOINT_DIRECTORY = 'checkpoints';
+
+/** Checkpoints kept: one more than needed, in case the newest is damaged at rest. */
+const KEPT_COUNT = 2;
+
+const TEMPORARY_NAME = 'writing';
+const NAME_DIGITS = 16;
+const NAME_PATTERN = /^(\d{16})\.state$/;
+
+interface Candidate {
+  readonly index: number;
+  readonly path: string;
+}
+
+/** {@link CheckpointStore} on files. */
+export class CheckpointDirectory implements CheckpointStore {
+  readonly #path: string;
+  readonly #latch: FailureLatch;
+  readonly #warn: (warning: string) => void;
+  #positionOf: ((index: number) => LogPosition) | undefined;
+  #newest: { readonly index: number; readonly sizeBytes: number } | undefined;
+  #isWriting = false;
+
+  /** @param options.path of the directory of checkpoints, which need not exist. */
+  constructor(options: {
+    readonly path: string;
+    readonly latch: FailureLatch;
+    readonly warn: (warning: string) => void;
+  }) {
+    this.#path = options.path;
+    this.#latch = options.latch;
+    this.#warn = options.warn;
+  }
+
+  get newest(): { readonly index: number; readonly sizeBytes: number } | undefined {
+    return this.#newest;
+  }
+
+  /** Gives the log that checkpoints are taken of; none can be written before. */
+  attach(positionOf: (index: number) => LogPosition): void {
+    this.#positionOf = positionOf;
+  }
+
+  async load(visitor: CheckpointVisitor): Promise<LoadedCheckpoint | undefined> {
+    for (const candidate of await this.#candidates()) {
+      try {
+        const loaded = await readCheckpoint(candidate, visitor);
+        this.#newest = { index: loaded.meta.index, sizeBytes: loaded.sizeBytes };
+        return loaded;
+      } catch (error) {
+        const isDamaged = error instanceof StorageError && error.code === 'CORRUPTION';
+        if (!isDamaged) throw error;
+        this.#warn(`${error.summary}; passed over: an older checkpoint or the log stands in`);
+      }
+    }
+    return undefined;
+  }
+
+  async begin(): Promise<CheckpointWriter> {
+    const positionOf = this.#positionOf;
+    assert(
+      positionOf !== undefined && !this.#isWriting,
+      'one checkpoint at a time, of an open log',
+    );
+    this.#latch.check();
+    this.#isWriting = true;
+    const temporaryPath = join(this.#path, TEMPORARY_NAME);
+    try {
+      const created = await mkdir(this.#path, { recursive: true });
+      if (created !== undefined) await syncDirectory(dirname(this.#path));
+      return await CheckpointFileWriter.create({
+        temporaryPath,
+        pathOf: (index) => join(this.#path, nameOf(index)),
+        latch: this.#latch,
+        positionOf,
+        onFinished: (finished) => this.#finished(finished),
+        onEnded: () => {
+          this.#isWriting = false;
+        },
+      });
+    } catch (error) {
+      throw this.#latch.trip(`writing ${temporaryPath}`, error);
+    }
+  }
+
+  async #finished(finished: { index: number; sizeBytes: number }): Promise<void> {
+    this.#newest = finished;
+    const superseded = (await this.#candidates()).slice(KEPT_COUNT);
+    for (const { path } of superseded) await rm(path);
+  }
+
+  /** What looks like a checkpoint, newest first. */
+  async #candidates(): Promise<Candidate[]> {
+    const names = await readdir(this.#path).catch((error: unknown) => {
+      if (hasSystemCode(error, 'ENOENT')) return [];
+      throw error;
+    });
+    const found = names.flatMap((name) => {
+      const digits = NAME_PATTERN.exec(name)?.[1];
+      return digits === undefined ? [] : [{ index: Number(digits), path: join(this.#path, name) }];
+    });
+    return found.sort((a, b) => b.index - a.index);
+  }
+}
+
+function nameOf(index: number): string {
+  return `${String(index).padStart(NAME_DIGITS, '0')}.state`;
+}
