@@ -10,13 +10,16 @@ export type KnownDifference =
   /** A wildcard pop of a queue with a delay and a window names the one where the other holds. */
   | 'delayOrWindow'
   /** An autoAck pop that its bytes end claims the same partition again. */
-  | 'claimedTwice';
+  | 'claimedTwice'
+  /** A pinned pop of a group the engine does not know is not woken behind a delay or a window. */
+  | 'unknownBehindDelay';
 
 const TOLERATED: ReadonlySet<KnownDifference> = new Set([
   'removedInProcessing',
   'laterMatch',
   'delayOrWindow',
   'claimedTwice',
+  'unknownBehindDelay',
 ]);
 
 /** True while the difference is tolerated. */

@@ -6,7 +6,10 @@
 import { ok } from 'node:assert/strict';
 import type { Engine } from '@queen-ts/engine';
 import type { PopCommand } from '@queen-ts/protocol';
-import type { ModelQueues } from './state.ts';
+import { isTolerated } from './known-differences.ts';
+import { modelPop } from './pop.ts';
+import { SECOND_US } from './state.ts';
+import type { ModelQueue, ModelQueues } from './state.ts';
 import { isClaimable, knownPairs, nextClaimableUs, TICK_US } from './visibility.ts';
 import type { KnownPair } from './visibility.ts';
 
@@ -35,6 +38,11 @@ export class ParkedPops {
   /** Answers the pops whose time is over. */
   expire(nowUs: number): void {
     this.#parked = this.#parked.filter(({ deadlineUs }) => deadlineUs > nowUs);
+  }
+
+  /** A deleted group starts anew with its next pop; those that wait are not told. */
+  dropGroup(group: string): void {
+    this.#parked = this.#parked.filter(({ pop }) => pop.group !== group);
   }
 
   /** A new leader starts with nobody waiting: the clients come again. */
@@ -70,6 +78,28 @@ export class ParkedPops {
         timerUs <= dueUs + TICK_US,
         `late timer: ${where} is due in ${dueUs - nowUs} us, the next timer in ${timerUs - nowUs}`,
       );
+    }
+    for (const parked of this.#parked) this.#checkUnknown(parked, engine, nowUs);
+  }
+
+  /**
+   * A pop whose group is not known where it looks (not registered, or no cursor yet) is tried on a
+   * copy of the model: it would make its group known by that.
+   */
+  #checkUnknown({ pop }: ParkedPop, engine: Engine, nowUs: number): void {
+    const queues = [...this.#queues.values()].filter(({ name }) => this.#isInScope(pop, name));
+    const unknown = queues.filter((queue) => !isKnown(queue, pop));
+    const isDelayed = ({ options }: ModelQueue): boolean =>
+      options.delayedProcessing > 0 || options.windowBuffer > 0;
+    if (isTolerated('unknownBehindDelay') && unknown.some(isDelayed)) return;
+    const where = JSON.stringify({ ...pop.scope, group: pop.group });
+    for (const queue of unknown) {
+      const wouldClaim = (atUs: number): boolean => tryOnCopy(queue, pop, atUs);
+      const isOverdue = wouldClaim(nowUs) && wouldClaim(nowUs - TICK_US);
+      ok(!isOverdue, `lost wake-up: a parked pop of an unknown group does not hear of ${where}`);
+      const dueUs = momentsAfter(queue, nowUs).find(wouldClaim) ?? Infinity;
+      const isLate = engine.nextTimerUs() > dueUs + TICK_US;
+      ok(!isLate, `late timer for an unknown group: ${where} is due in ${dueUs - nowUs} us`);
     }
   }
 
@@ -114,4 +144,28 @@ function takeSignals(engine: Engine): Signal[] {
     if (queue === undefined) return [];
     return [{ queue, group: it.group, partition: engine.partitionName(it.partition) }];
   });
+}
+
+/** True when the group's place is decided wherever the pop looks. */
+function isKnown(queue: ModelQueue, { scope, group }: PopCommand): boolean {
+  if (queue.groups.get(group)?.registration !== undefined) return true;
+  if (scope.kind !== 'partition') return false;
+  return queue.partitions.get(scope.partition)?.cursors.has(group) === true;
+}
+
+function tryOnCopy(queue: ModelQueue, pop: PopCommand, nowUs: number): boolean {
+  const copy: ModelQueues = new Map([[queue.name, structuredClone(queue)]]);
+  const choices = { nowUs, leaseId: '', visited: [], mayStopEarly: false };
+  return modelPop(copy, pop, choices).claims.length > 0;
+}
+
+/** Moments after `nowUs` at which a delay or a window of the queue ends, in order. */
+function momentsAfter(queue: ModelQueue, nowUs: number): number[] {
+  const { delayedProcessing, windowBuffer } = queue.options;
+  const appends = [...queue.partitions.values()].flatMap((partition) => partition.appends);
+  const ends = appends.flatMap(({ createdUs }) => [
+    createdUs + delayedProcessing * SECOND_US,
+    createdUs + windowBuffer * SECOND_US,
+  ]);
+  return ends.filter((endUs) => endUs > nowUs).sort((a, b) => a - b);
 }

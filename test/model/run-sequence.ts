@@ -12,7 +12,7 @@ import { Fairness } from './fairness.ts';
 import { isTolerated } from './known-differences.ts';
 import { modelExtend, modelRelease } from './leases.ts';
 import { LogRows, readSpan } from './log-rows.ts';
-import { OVERSIZED } from './operations.ts';
+import { GROUPS, OVERSIZED } from './operations.ts';
 import type { Sequence, Step } from './operations.ts';
 import { ParkedPops } from './parked-pops.ts';
 import { packCommand } from './plain-commands.ts';
@@ -154,6 +154,7 @@ export class SequenceRun {
       },
       operation,
     );
+    if (operation.op === 'deleteGroup') this.#parked.dropGroup(GROUPS[operation.group]!);
     // Groups look at their queues afresh, in an order of their own.
     this.#fairness.restart();
     this.#afterCommand();

@@ -110,7 +110,7 @@ export function knownPairs(queues: Iterable<ModelQueue>): KnownPair[] {
   );
   return all.filter(({ queue, group, cursor }) => {
     const isRegistered = queue.groups.get(group)?.registration !== undefined;
-    return cursor !== undefined || isRegistered || group === QUEUE_MODE_GROUP;
+    return cursor !== undefined || isRegistered;
   });
 }
 
