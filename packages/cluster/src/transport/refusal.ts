@@ -3,11 +3,12 @@
 /**
  * `version`: no common format version. `token`: the shared secret is another. `cluster`: another
  * cluster. `node`: the node that answers at the address is not the one that was meant.
- * `duplicate`: another live process speaks under the same node id. `overloaded`: too many peers or
- * handshakes. `malformed`: not a handshake of this protocol.
+ * `duplicate`: another live process speaks under the same node id. `stranger`: neither node has the
+ * other among its peers. `overloaded`: too many peers or handshakes. `malformed`: not a handshake of
+ * this protocol.
  */
 export type RefusalReason =
-  'version' | 'token' | 'cluster' | 'node' | 'duplicate' | 'overloaded' | 'malformed';
+  'version' | 'token' | 'cluster' | 'node' | 'duplicate' | 'stranger' | 'overloaded' | 'malformed';
 
 const CODES: Readonly<Record<RefusalReason, number>> = {
   version: 1,
@@ -15,8 +16,9 @@ const CODES: Readonly<Record<RefusalReason, number>> = {
   cluster: 3,
   node: 4,
   duplicate: 5,
-  overloaded: 6,
-  malformed: 7,
+  stranger: 6,
+  overloaded: 7,
+  malformed: 8,
 };
 
 /** Every reason, in the order of the codes. */
@@ -28,6 +30,7 @@ const TEXTS: Readonly<Record<RefusalReason, string>> = {
   cluster: 'belongs to another cluster',
   node: 'answers under another node id: check QUEEN_RAFT_PEERS',
   duplicate: 'this node id is already in use by another live process',
+  stranger: 'neither node has the other among its peers',
   overloaded: 'too many peers or handshakes',
   malformed: 'does not speak the peer protocol',
 };

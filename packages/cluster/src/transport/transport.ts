@@ -133,8 +133,9 @@ export interface Transport {
   /** Begins to listen and to dial; resolves when peers can connect. Called once. */
   start(handler: TransportHandler): Promise<void>;
   /**
-   * The peers to dial from now on, without this node. Connections to others are closed, except to
-   * those that are connected to this node: they may be answered as long as they are.
+   * The peers to dial from now on; this node is left out. Connections with all others are closed. One
+   * that is not named may still connect, and is then dialed back for as long as it stays: that is how
+   * a new member answers before it knows the others, and how a removed one learns that it is.
    */
   setPeers(peers: readonly PeerAddress[]): void;
   /** This node learned which cluster it belongs to. Peers of another one are refused from now on. */
