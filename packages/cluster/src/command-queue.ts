@@ -94,6 +94,7 @@ function laneOf(kind: Command['kind']): Lane {
     case 'deleteGroup':
     case 'purgeDeadLetters':
     case 'deleteDeadLetters':
+    case 'maintenance':
       return 'settle';
     case 'pop':
       return 'pop';

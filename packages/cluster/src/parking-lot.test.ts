@@ -56,6 +56,25 @@ describe('ParkingLot', () => {
     expect(lot.size).toBe(1);
   });
 
+  it('tries every lane and every pop by label when told to wake all', () => {
+    const lot = new ParkingLot();
+    const pops = [
+      waitingPop({ scope: { kind: 'queue', queue: 'q' } }),
+      waitingPop({ scope: { kind: 'queue', queue: 'q' } }),
+      waitingPop({ scope: { kind: 'partition', queue: 'q', partition: 'x' } }),
+      waitingPop({ scope: { kind: 'queue', queue: 'other' }, group: 'h' }),
+      waitingPop({ scope: { kind: 'labels', namespace: 'n', task: '' } }),
+    ];
+    for (const pop of pops) lot.park(pop);
+    const tried: PopRequest[] = [];
+    lot.wakeAll((pop) => {
+      tried.push(pop);
+      return pop !== pops[0];
+    });
+    expect(new Set(tried)).toEqual(new Set([pops[0], pops[2], pops[3], pops[4]]));
+    expect(lot.size).toBe(2);
+  });
+
   it('wakes pops by label for queues that match, and no others', () => {
     const lot = new ParkingLot();
     const matching = waitingPop({ scope: { kind: 'labels', namespace: 'sales', task: '' } });

@@ -96,6 +96,21 @@ export class ParkingLot {
     if (this.#discovery.length > 0) this.#wakeDiscovery(claimable, attempt);
   }
 
+  /** Tries all pops as {@link wake} does, whatever became claimable. */
+  wakeAll(attempt: (pop: PopRequest) => boolean): void {
+    for (const [queue, groups] of this.#queues) {
+      for (const [group, waiters] of groups) {
+        if (waiters.pinned.size > 0) this.#wakePinned(waiters, [...waiters.pinned.keys()], attempt);
+        this.#wakeLane(waiters.anyPartition, attempt);
+        if (isIdle(waiters)) groups.delete(group);
+      }
+      if (groups.size === 0) this.#queues.delete(queue);
+    }
+    const before = this.#discovery.length;
+    this.#discovery = this.#discovery.filter((pop) => !attempt(pop));
+    this.#size -= before - this.#discovery.length;
+  }
+
   /** Takes out the pops for which `isOver` holds, oldest first. */
   expire(isOver: (pop: PopRequest) => boolean): PopRequest[] {
     const over: PopRequest[] = [];

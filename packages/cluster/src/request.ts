@@ -14,7 +14,7 @@ export type RequestState = 'queued' | 'parked' | 'planned' | 'answered';
 
 /** A command with its deadline and the promise of its outcome. */
 export class Request<C extends Command = Command> {
-  readonly command: C;
+  command: C;
   /** Monotonic microseconds. */
   readonly deadlineUs: number;
   /** What the request counts for in queue limits, in bytes. */
@@ -63,6 +63,15 @@ export class PopRequest extends Request<PopCommand> {
     super(command, options.deadlineUs);
     this.wait = options.wait;
     this.ticket = options.ticket;
+  }
+
+  /**
+   * Makes «new» mean new since `nowUs`, the time of the first attempt: what arrives while the pop
+   * waits is new, also where its group becomes known only then.
+   */
+  anchorAt(nowUs: number): void {
+    if (this.command.subscription.mode !== 'new') return;
+    this.command = { ...this.command, subscription: { mode: 'from', fromUs: nowUs } };
   }
 
   /** Answers a parked pop whose time is over; does nothing if it was answered. */

@@ -23,7 +23,7 @@ import { completed, EngineView } from './queries/view.ts';
 import { forgetIds } from './memory.ts';
 import { advanceTimers, nextTimerUs } from './readiness.ts';
 import { State } from './state.ts';
-import type { ClusterIdentity } from './state.ts';
+import type { ClusterIdentity, Maintenance } from './state.ts';
 
 /** Timers that applying one entry fires, on top of those it sets. */
 const TIMERS_PER_ENTRY = 64;
@@ -62,13 +62,13 @@ export interface EntryParts {
 /** Receives what became claimable. Numbers are those of `queueName` and `partitionName`. */
 export interface SignalVisitor {
   /**
-   * Messages were appended: every group of the queue may find them. Partition 0 means that the queue
+   * Messages were appended, or the delay or window that held them back is over: every group of the
+   * queue may find them. Partition 0 means that the queue
    * came into the scope of other labels with what it holds.
    */
   appended(queueNumber: number, partitionNumber: number): void;
   /**
-   * A (partition, group) became claimable otherwise: its lease ended, a delay or window ran out, or a
-   * pop left messages behind. Partition 0 means that the group should look at the whole queue.
+   * A (partition, group) became claimable otherwise: its lease ended, or a pop left messages behind. Partition 0 means that the group should look at the whole queue.
    */
   armed(queueNumber: number, group: string, partitionNumber: number): void;
 }
@@ -119,6 +119,11 @@ export class Engine {
   /** Undefined until the genesis effect is planned or applied. */
   get identity(): ClusterIdentity | undefined {
     return this.#state.identity;
+  }
+
+  /** Which kinds of requests are paused. */
+  get maintenance(): Maintenance {
+    return this.#state.maintenance;
   }
 
   /** The tables, for snapshots, queries and tests in this package. Read-only. */

@@ -27,7 +27,7 @@ export type {
   QueueLabels,
   SignalVisitor,
 } from './engine.ts';
-export type { ClusterIdentity } from './state.ts';
+export type { ClusterIdentity, Maintenance } from './state.ts';
 export { CONFLATED_WIDTH_MAX, ENGINE_LIMITS_DEFAULT } from './limits.ts';
 export type { EngineLimits } from './limits.ts';
 export { readChangedPartitions, safeTimeUs } from './queries/changed-partitions.ts';
@@ -43,6 +43,7 @@ export type {
   LaggingCursor,
 } from './queries/groups.ts';
 export { readQueueLanes, readQueues } from './queries/list-queues.ts';
+export { readMaintenance } from './queries/maintenance.ts';
 export { readMessages } from './queries/message-list.ts';
 export type { ListedMessage, MessageFilter, MessageList } from './queries/message-list.ts';
 export { MESSAGE_STATUSES } from './queries/message-status.ts';

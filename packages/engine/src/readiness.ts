@@ -23,6 +23,11 @@ export function noteAppend(state: State, queue: QueueState, partitionRow: number
     deferUntil(state, queue, partitionRow, lastAppendUs + waitUs);
     return;
   }
+  offer(state, queue, partitionRow);
+}
+
+/** Puts a partition into the rings of all groups and tells who waits, groups yet unknown included. */
+function offer(state: State, queue: QueueState, partitionRow: number): void {
   const ordinal = state.partitions.ordinal.get(partitionRow);
   for (const group of queue.groups) {
     if (group.isRegistered && ordinal < group.walkFrom) group.ready.push(ordinal);
@@ -117,5 +122,5 @@ function endDeferral(state: State, partitionRow: number, nowUs: number): void {
     deferUntil(state, queue, partitionRow, quietUs);
     return;
   }
-  for (const group of queue.groups) arm(state, group, partitionRow);
+  offer(state, queue, partitionRow);
 }

@@ -22,9 +22,16 @@ export interface ClusterIdentity {
   readonly hashKey: Uint32Array;
 }
 
+/** Which kinds of requests are paused. */
+export interface Maintenance {
+  readonly pushPaused: boolean;
+  readonly popPaused: boolean;
+}
+
 /** The state of one engine. */
 export class State {
   identity: ClusterIdentity | undefined = undefined;
+  maintenance: Maintenance = { pushPaused: false, popPaused: false };
   /** Time of the newest entry. */
   nowUs = 0;
   /** Index of the entry that is planned or applied, or was last. */

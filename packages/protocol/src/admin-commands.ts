@@ -73,6 +73,16 @@ export interface DeleteDeadLettersCommand extends Step {
   readonly transactionId: string;
 }
 
+/**
+ * Pauses or resumes pushes or pops of the whole cluster (decisions D1). A paused push is refused with
+ * `maintenance`; a paused pop finds nothing, and a waiting one waits on.
+ */
+export interface MaintenanceCommand {
+  readonly kind: 'maintenance';
+  readonly requests: 'push' | 'pop';
+  readonly paused: boolean;
+}
+
 /** Every command of the control plane. */
 export type AdminCommand =
   | SeekCommand
@@ -80,4 +90,5 @@ export type AdminCommand =
   | SubscribeCommand
   | ReplayDeadLetterCommand
   | PurgeDeadLettersCommand
-  | DeleteDeadLettersCommand;
+  | DeleteDeadLettersCommand
+  | MaintenanceCommand;

@@ -49,10 +49,18 @@ export interface DeletedDeadLettersOutcome {
   readonly next: number | undefined;
 }
 
+/** What is paused after the command. */
+export interface MaintenanceOutcome {
+  readonly kind: 'maintenance';
+  readonly pushPaused: boolean;
+  readonly popPaused: boolean;
+}
+
 /** Every outcome of the control plane, refusals aside. */
 export type AdminOutcome =
   | SeekOutcome
   | DeleteGroupOutcome
   | SubscribeOutcome
   | ReplayDeadLetterOutcome
-  | DeletedDeadLettersOutcome;
+  | DeletedDeadLettersOutcome
+  | MaintenanceOutcome;

@@ -26,6 +26,7 @@ export const ERRORS = {
   timeout: { status: 503, retryable: true, outcome: 'unknown' },
   outcome_unknown: { status: 503, retryable: true, outcome: 'unknown' },
   shutting_down: { status: 503, retryable: true, outcome: 'notApplied' },
+  maintenance: { status: 503, retryable: true, outcome: 'notApplied' },
   storage_full: { status: 507, retryable: true, outcome: 'notApplied' },
 } as const satisfies Record<string, ErrorRow>;
 

@@ -2,15 +2,19 @@
 
 import { unreachable } from '@queen-ts/base';
 import type { PlanContext } from '../plan/context.ts';
-import type { AdminCommand, AdminOutcome } from '@queen-ts/protocol';
+import type { AdminCommand, AdminOutcome, Refused } from '@queen-ts/protocol';
 import { planDeleteDeadLetters, planPurgeDeadLetters } from './delete-dead-letters.ts';
 import { planDeleteGroup } from './delete-group.ts';
+import { planMaintenance } from './maintenance.ts';
 import { planReplayDeadLetter } from './replay-dead-letter.ts';
 import { planSeek } from './seek.ts';
 import { planSubscribe } from './subscribe.ts';
 
 /** Plans one command of the control plane. */
-export function planAdminCommand(context: PlanContext, command: AdminCommand): AdminOutcome {
+export function planAdminCommand(
+  context: PlanContext,
+  command: AdminCommand,
+): AdminOutcome | Refused {
   switch (command.kind) {
     case 'seek':
       return planSeek(context, command);
@@ -24,6 +28,8 @@ export function planAdminCommand(context: PlanContext, command: AdminCommand): A
       return planPurgeDeadLetters(context, command);
     case 'deleteDeadLetters':
       return planDeleteDeadLetters(context, command);
+    case 'maintenance':
+      return planMaintenance(context, command);
     default:
       return unreachable(command);
   }

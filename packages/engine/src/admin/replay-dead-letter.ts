@@ -6,7 +6,7 @@ import { EFFECT, ID_WORDS, PUSH_STATUS } from '@queen-ts/protocol';
 import type { PushCommand } from '@queen-ts/protocol';
 import type { PlanContext } from '../plan/context.ts';
 import { planPush } from '../plan/push.ts';
-import type { ReplayDeadLetterCommand, ReplayDeadLetterOutcome } from '@queen-ts/protocol';
+import type { Refused, ReplayDeadLetterCommand, ReplayDeadLetterOutcome } from '@queen-ts/protocol';
 import { deadLetterRow } from './dead-letter-id.ts';
 import { readDeadLetter } from './dead-letter-record.ts';
 
@@ -14,7 +14,7 @@ import { readDeadLetter } from './dead-letter-record.ts';
 export function planReplayDeadLetter(
   context: PlanContext,
   command: ReplayDeadLetterCommand,
-): ReplayDeadLetterOutcome {
+): ReplayDeadLetterOutcome | Refused {
   const { state } = context;
   const row = deadLetterRow(state, command.id);
   const partitionRow = row === 0 ? 0 : state.deadLetters.partitionRow.get(row);
@@ -29,6 +29,7 @@ export function planReplayDeadLetter(
     context,
     copyOf(context, command, { queue, partition, payload: record.payload }),
   );
+  if (push.kind === 'refused') return push;
   const isMoved = push.statuses[0] === PUSH_STATUS.QUEUED;
   if (isMoved) context.emit({ kind: EFFECT.DEAD_LETTER_DELETE, deadLetter: number });
   return {

@@ -11,6 +11,7 @@ import { applyDeadLetterDelete, applyDeadLetterPut } from './dead-letter.ts';
 import { applyGenesis } from './genesis.ts';
 import { applyGroupDelete, applyGroupPut } from './group.ts';
 import { applyLogStart } from './log-start.ts';
+import { applyMaintenance } from './maintenance.ts';
 import { applyPartitionDelete, applyPartitionPut } from './partition.ts';
 import { applyQueueDelete, applyQueuePut } from './queue.ts';
 
@@ -43,6 +44,8 @@ export function applyEffect(state: State, effect: Effect): void {
       return applyDeadLetterPut(state, effect);
     case EFFECT.DEAD_LETTER_DELETE:
       return applyDeadLetterDelete(state, effect);
+    case EFFECT.MAINTENANCE:
+      return applyMaintenance(state, effect);
     default:
       return unreachable(effect);
   }

@@ -22,6 +22,7 @@ export function writeState(writer: ByteWriter, state: State, counts: RowCounts):
   writer.varint(state.nextPartition);
   writer.varint(state.nextDeadLetter);
   for (const name of ROW_COUNT_NAMES) writer.varint(counts[name]);
+  writeEffect(writer, { kind: EFFECT.MAINTENANCE, ...state.maintenance }, closedUs);
   writer.u8(identity === undefined ? 0 : 1);
   if (identity === undefined) return;
   const [k0 = 0, k1 = 0, k2 = 0, k3 = 0] = identity.hashKey;
@@ -45,6 +46,12 @@ export function readState(reader: ByteReader, state: State): RowCounts {
   state.nextDeadLetter = reader.varint();
   const counts = { ...NO_ROWS };
   for (const name of ROW_COUNT_NAMES) counts[name] = reader.varint();
+  const maintenance = readEffect(reader, state.closedUs);
+  if (maintenance.kind !== EFFECT.MAINTENANCE) {
+    throw new CodecError(`maintenance of kind ${maintenance.kind}`);
+  }
+  const { pushPaused, popPaused } = maintenance;
+  state.maintenance = { pushPaused, popPaused };
   if (reader.u8() === 0) return counts;
   const genesis = readEffect(reader, state.closedUs);
   if (genesis.kind !== EFFECT.GENESIS) throw new CodecError(`identity of kind ${genesis.kind}`);

@@ -78,7 +78,8 @@ export function claimPartition(
   });
   claiming.messageCount += toExclusive - from;
   claiming.messagesLeft -= toExclusive - from;
-  claiming.bytesLeft -= sizeBytes;
+  // What did not fit ends the call: a committed partition could be claimed again at once.
+  claiming.bytesLeft = toExclusive < range.toExclusive ? 0 : claiming.bytesLeft - sizeBytes;
   claiming.partitionsLeft -= 1;
   return undefined;
 }

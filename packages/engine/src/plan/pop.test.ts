@@ -351,7 +351,17 @@ describe('delayedProcessing', () => {
     driver.engine.advanceTo(driver.nowUs + 9_990_000);
     expect(driver.signals()).toEqual([]);
     driver.engine.advanceTo(driver.nowUs + 10_001_000);
-    expect(driver.signals()).toEqual([{ queue: 'q', group: 'g', partition: 'Default' }]);
+    expect(driver.signals()).toEqual([{ queue: 'q', group: undefined, partition: 'Default' }]);
+  });
+
+  test('tells groups that popped before the partition was there, when it ends', () => {
+    const driver = new EngineDriver();
+    driver.configure('q', { delayedProcessing: 10 });
+    driver.pop({ queue: 'q', partition: 'p', group: 'g' });
+    driver.push({ queue: 'q', partition: 'p' });
+    driver.signals();
+    driver.engine.advanceTo(driver.nowUs + 10_001_000);
+    expect(driver.signals()).toEqual([{ queue: 'q', group: undefined, partition: 'p' }]);
   });
 
   test('that is switched off lets waiting messages out at once', () => {
@@ -421,7 +431,7 @@ describe('windowBuffer', () => {
     driver.engine.advanceTo(driver.nowUs + 5_000_000);
     expect(driver.signals()).toEqual([]);
     driver.engine.advanceTo(driver.nowUs + 10_001_000);
-    expect(driver.signals()).toEqual([{ queue: 'q', group: 'g', partition: 'Default' }]);
+    expect(driver.signals()).toEqual([{ queue: 'q', group: undefined, partition: 'Default' }]);
   });
 });
 
@@ -472,6 +482,13 @@ describe('the size of an answer', () => {
     expect(driver.pop({ queue: 'q' }).messages.map((message) => message.data)).toEqual(['small']);
   });
 });
+  test('ends the call where it is reached, also when what is left is claimable at once', () => {
+    const driver = new EngineDriver({ popBytesMax: 1000 });
+    driver.push(Array.from({ length: 10 }, () => ({ queue: 'q' })));
+    const { partitions, messages } = driver.pop({ queue: 'q', partitions: 3, autoAck: true });
+    expect([partitions, messages.length]).toEqual([['Default'], 3]);
+  });
+
 
 describe('a conflating group', () => {
   const pop = { queue: 'q', group: 'g', conflation: true } as const;

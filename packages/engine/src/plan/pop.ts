@@ -38,7 +38,8 @@ export function planPop(context: PlanContext, command: PopCommand): PopOutcome |
     isConflict: false,
     reason: 'empty',
   };
-  popScope(context, claiming);
+  if (context.state.maintenance.popPaused) claiming.reason = 'paused';
+  else popScope(context, claiming);
   return outcomeOf(claiming);
 }
 
@@ -189,8 +190,8 @@ function standingReason(queue: QueueState, group: GroupState): EmptyReason {
   if (group.leases > 0) return 'leased';
   // A timer set before delay and window were turned off may still run: it holds nothing back.
   if (queue.deferredPartitions === 0) return 'empty';
-  if (queue.windowUs > 0) return 'window';
-  return queue.delayUs > 0 ? 'delayed' : 'empty';
+  if (queue.delayUs === 0 && queue.windowUs === 0) return 'empty';
+  return queue.windowUs > queue.delayUs ? 'window' : 'delayed';
 }
 
 function outcomeOf(claiming: Claiming): PopOutcome {

@@ -14,7 +14,15 @@ import {
   PUSH_STATUS,
   writeBlock,
 } from '@queen-ts/protocol';
-import type { BlockSource, Id128, PushCommand, PushOutcome } from '@queen-ts/protocol';
+import type {
+  BlockSource,
+  ErrorCode,
+  Id128,
+  PushCommand,
+  PushOutcome,
+  Refused,
+} from '@queen-ts/protocol';
+import { refusePaused } from '../admin/maintenance.ts';
 import type { QueueState } from '../queue-state.ts';
 import type { PlanContext } from './context.ts';
 import { findOriginal } from './originals.ts';
@@ -33,7 +41,9 @@ interface Push {
 }
 
 /** Plans a push. */
-export function planPush(context: PlanContext, command: PushCommand): PushOutcome {
+export function planPush(context: PlanContext, command: PushCommand): PushOutcome | Refused {
+  const refusal = refusePaused(context);
+  if (refusal !== undefined) return refusal;
   const { itemCount } = command;
   const push: Push = {
     command,

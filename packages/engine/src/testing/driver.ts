@@ -5,6 +5,7 @@
 import { assert, decodeUtf8, formatUuid, readIdWords } from '@queen-ts/base';
 import { ACK_ERROR, BLOCK_FRAME, BlockReader, MINTED_TXN, PUSH_STATUS } from '@queen-ts/protocol';
 import type {
+  AdminCommand,
   BlockSpan,
   Command,
   ConfigureOutcome,
@@ -15,7 +16,6 @@ import type {
   PayloadReader,
   QueueOptionsPatch,
 } from '@queen-ts/protocol';
-import type { AdminCommand, AdminOutcome } from '@queen-ts/protocol';
 import { Engine } from '../engine.ts';
 import type { EntryParts } from '../engine.ts';
 import { ENGINE_LIMITS_DEFAULT } from '../limits.ts';
@@ -203,6 +203,13 @@ export class EngineDriver {
   }
 
   /** Pops; throws when the pop is refused. */
+  /** Pushes one item; the code of the refusal, or undefined when it was not refused. */
+  pushRefusal(item: PushItem): string | undefined {
+    const ids = { idBase: this.mintId(), hashKey: this.hashKey };
+    const outcome = this.cycle(() => this.engine.plan(pushCommand([item], ids)));
+    return outcome.kind === 'refused' ? outcome.code : undefined;
+  }
+
   pop(fields: PopFields): Popped {
     const outcome: Outcome = this.plan(popCommand(fields, this.mintId()));
     assert(outcome.kind === 'pop', () => `refused: ${JSON.stringify(outcome)}`);
@@ -259,13 +266,10 @@ export class EngineDriver {
   }
 
   /** Plans a command of the control plane. */
-  admin<K extends AdminOutcome['kind']>(
-    command: AdminCommand,
-    kind: K,
-  ): Extract<AdminOutcome, { kind: K }> {
+  admin<K extends Outcome['kind']>(command: AdminCommand, kind: K): OutcomeOf<K> {
     const outcome = this.cycle(() => this.engine.plan(command));
     assert(outcome.kind === kind, () => `${command.kind} gave ${outcome.kind}`);
-    return outcome as Extract<AdminOutcome, { kind: K }>;
+    return outcome as OutcomeOf<K>;
   }
 
   /** What became claimable since the last call, by names. */

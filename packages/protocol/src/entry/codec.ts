@@ -13,12 +13,14 @@ import type {
   Effect,
   GroupMode,
   GroupPutEffect,
+  MaintenanceEffect,
   PartitionPutEffect,
   QueuePutEffect,
 } from './effects.ts';
 import { readId, readTime, writeId, writeTime } from './fields.ts';
 import { readQueueOptions, writeQueueOptions } from './options-codec.ts';
 
+const MAINTENANCE_FLAG = { PUSH: 1, POP: 2 } as const;
 const GROUP_FLAG = { REGISTERED: 1, CONFLATION: 2 } as const;
 
 /** Writes one effect. Times are relative to `nowUs`. */
@@ -54,6 +56,8 @@ export function writeEffect(writer: ByteWriter, effect: Effect, nowUs: number): 
       return writeDeadLetterPut(writer, effect, nowUs);
     case EFFECT.DEAD_LETTER_DELETE:
       return writer.varint(effect.deadLetter);
+    case EFFECT.MAINTENANCE:
+      return writeMaintenance(writer, effect);
     default:
       throw new CodecError('effect of an unknown kind');
   }
@@ -89,6 +93,8 @@ export function readEffect(reader: ByteReader, nowUs: number): Effect {
       return readDeadLetterPut(reader, nowUs);
     case EFFECT.DEAD_LETTER_DELETE:
       return { kind, deadLetter: reader.varint() };
+    case EFFECT.MAINTENANCE:
+      return readMaintenance(reader);
     default:
       throw new CodecError(`unknown effect ${kind}`);
   }
@@ -200,5 +206,21 @@ function readDeadLetterPut(reader: ByteReader, nowUs: number): DeadLetterPutEffe
     recordStart: reader.varint(),
     blockSize: reader.varint(),
     recordSize: reader.varint(),
+  };
+}
+
+function writeMaintenance(writer: ByteWriter, effect: MaintenanceEffect): void {
+  writer.u8(
+    (effect.pushPaused ? MAINTENANCE_FLAG.PUSH : 0) | (effect.popPaused ? MAINTENANCE_FLAG.POP : 0),
+  );
+}
+
+function readMaintenance(reader: ByteReader): MaintenanceEffect {
+  const flags = reader.u8();
+  if (flags > 3) throw new CodecError(`maintenance flags ${flags}`);
+  return {
+    kind: EFFECT.MAINTENANCE,
+    pushPaused: (flags & MAINTENANCE_FLAG.PUSH) !== 0,
+    popPaused: (flags & MAINTENANCE_FLAG.POP) !== 0,
   };
 }

@@ -19,6 +19,7 @@ export const EFFECT = {
   CURSOR_DELETE: 11,
   DEAD_LETTER_PUT: 12,
   DEAD_LETTER_DELETE: 13,
+  MAINTENANCE: 14,
 } as const;
 
 /** The value of an id that names nothing. Never minted. */
@@ -164,6 +165,13 @@ export interface DeadLetterDeleteEffect {
   readonly deadLetter: number;
 }
 
+/** Says which kinds of requests are paused. */
+export interface MaintenanceEffect {
+  readonly kind: typeof EFFECT.MAINTENANCE;
+  readonly pushPaused: boolean;
+  readonly popPaused: boolean;
+}
+
 /** Every effect. */
 export type Effect =
   | GenesisEffect
@@ -178,4 +186,5 @@ export type Effect =
   | CursorPutEffect
   | CursorDeleteEffect
   | DeadLetterPutEffect
-  | DeadLetterDeleteEffect;
+  | DeadLetterDeleteEffect
+  | MaintenanceEffect;
