@@ -4,6 +4,7 @@
 import type { Id128, Outcome, PayloadReader, PopCommand, PushCommand } from '@queen-ts/protocol';
 import type {
   AckCommand,
+  AdminCommand,
   ConfigureCommand,
   DeleteQueueCommand,
   ExtendCommand,
@@ -12,7 +13,7 @@ import type { QueueFilter, QueueList } from '@queen-ts/engine';
 
 /** Commands that a client may send, other than pops. */
 export type WriteCommand =
-  PushCommand | AckCommand | ExtendCommand | ConfigureCommand | DeleteQueueCommand;
+  PushCommand | AckCommand | ExtendCommand | ConfigureCommand | DeleteQueueCommand | AdminCommand;
 
 /** How long a request may take. */
 export interface RequestOptions {

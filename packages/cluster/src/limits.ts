@@ -18,6 +18,8 @@ export interface BrokerLimits {
   readonly appendInFlightBytesMax: number;
   /** Pops that may be parked at once. */
   readonly parkedPopsMax: number;
+  /** Seeks and deletions that may be under way at once, each over several cycles. */
+  readonly longCommandsMax: number;
   /** Partitions of deleted queues that one cycle removes. */
   readonly housekeepingPartitionsMax: number;
   /** Time from the start of one retention pass to the next (`RETENTION_INTERVAL`). */
@@ -57,3 +59,4 @@ export const BROKER_LIMITS_DEFAULT: BrokerLimits = {
   deadlineResolutionUs: 20_000,
   stopUs: 8_000_000,
 };
+  longCommandsMax: 256,

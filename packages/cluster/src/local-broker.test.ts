@@ -143,6 +143,37 @@ describe('long polls', () => {
   });
 });
 
+describe('maintenance', () => {
+  it('keeps waiting pops parked while pops are paused, and wakes them when it ends', async () => {
+    const node = await TestNode.start();
+    const pause = (paused: boolean): Promise<Outcome> =>
+      node.finish(node.submit({ kind: 'maintenance', requests: 'pop', paused }));
+    const parked = node.pop({ queue: 'orders', partition: 'c-1' }, { waitUs: 60_000_000 });
+    const answer = watch(parked);
+    await pause(true);
+    await node.finish(node.push(ONE));
+    const late = watch(node.pop({ queue: 'orders' }, { waitUs: 60_000_000 }));
+    await node.time.pass(1_000_000);
+    expect([answer.state, late.state]).toEqual(['open', 'open']);
+    const now = expectKind(await node.finish(node.pop({ queue: 'orders' })), 'pop');
+    expect(now.emptyReason).toBe('paused');
+    await pause(false);
+    expect(expectKind(await node.finish(parked), 'pop').messageCount).toBe(1);
+    expect(late.state).toBe('open');
+  });
+});
+
+describe('a waiting pop that takes what is new', () => {
+  it('gets what arrives while it waits for a partition that is not there yet', async () => {
+    const node = await TestNode.start();
+    const fields = { queue: 'orders', partition: 'c-1', group: 'g' } as const;
+    const pop = node.pop({ ...fields, subscription: { mode: 'new' } }, { waitUs: 60_000_000 });
+    await node.time.pass(1_000_000);
+    await node.finish(node.push(ONE));
+    expect(expectKind(await node.finish(pop), 'pop').messageCount).toBe(1);
+  });
+});
+
 describe('limits and failures', () => {
   it('refuses what does not fit its lane and goes on with the rest', async () => {
     const node = await TestNode.start({ limits: { queuedCommandsMax: 2 } });

@@ -222,7 +222,7 @@ export class LocalBroker implements Broker {
     this.#cancelTick();
     this.#deadlines.cancel();
     await this.#driver.settled();
-    this.#rejectAll(nodeStopping);
+    this.#rejectAll((request) => (request.state === 'planned' ? inDoubt(request) : nodeStopping()));
     if (this.#failure === undefined) {
       // The commit index rides along, so that the next start need not wait to learn it.
       await hardState.save({ ...hardState.current, commitIndex: this.#raft.status.commitIndex });
@@ -241,7 +241,8 @@ export class LocalBroker implements Broker {
   }
 
   #isBusy(): boolean {
-    return this.#queue.commandCount > 0 || this.#inFlight.size > 0;
+    const isPlanning = this.#queue.commandCount > 0 || this.#planner.longCommandCount > 0;
+    return isPlanning || this.#inFlight.size > 0;
   }
 
   #enqueue(request: Request): void {
@@ -266,11 +267,14 @@ export class LocalBroker implements Broker {
     if (this.#failure !== undefined) return;
     try {
       this.#driver.pump();
-      // One cycle for due timers is enough; what it leaves due is looked at by the next timer.
-      for (let timerDue = this.#isTimerDue(); this.#mayPlan(timerDue); timerDue = false) {
+      // One cycle for due timers, and for commands under way, is enough: what it leaves due is looked
+      // at by the next timer, and the next step comes after the I/O events at hand.
+      let isDue = this.#isTimerDue() || this.#planner.longCommandCount > 0;
+      for (; this.#mayPlan(isDue); isDue = false) {
         this.#planCycle(this.#leaderClock);
         this.#driver.pump();
       }
+      if (this.#planner.longCommandCount > 0 && this.#mayPlan(true)) this.#deferPump();
       this.#armDeadlines();
     } catch (error) {
       this.#fail(error);
@@ -278,14 +282,14 @@ export class LocalBroker implements Broker {
     for (const wake of this.#watchers.splice(0)) wake();
   }
 
-  #mayPlan(isTimerDue: boolean): boolean {
+  #mayPlan(isDue: boolean): boolean {
     if (!this.#isReadyToPlan() || this.#driver.isPersisting) return false;
     if (this.#inFlight.size >= this.#parts.limits.entriesInFlightMax) return false;
     return (
       this.#queue.commandCount > 0 ||
       this.#planner.hasWork(this.#parts.clock.monotonicUs()) ||
       this.#replica.engine.identity === undefined ||
-      isTimerDue
+      isDue
     );
   }
 
@@ -356,7 +360,7 @@ export class LocalBroker implements Broker {
     const open = this.#inFlight.drain().flatMap((entry) => entry.settlements);
     const isAhead = open.length > 0 || this.#raft.status.lastIndex > this.#replica.appliedIndex;
     open.push(...this.#barrier.abort());
-    for (const { request } of open) {
+    for (const request of [...open.map((it) => it.request), ...this.#planner.drain()]) {
       if (request.state !== 'answered') request.fail(inDoubt(request));
     }
     // The tables contain entries that may never commit: only a rebuild leads back to what did.
@@ -380,6 +384,7 @@ export class LocalBroker implements Broker {
     if (this.#failure !== undefined) return;
     this.#raft.tick();
     this.#deadlines.expireRequests(this.#soft.leaderId !== 0);
+    this.#planner.expire(this.#parts.clock.monotonicUs());
     this.#pump();
   }
 
@@ -417,6 +422,7 @@ export class LocalBroker implements Broker {
     const planned = this.#inFlight.drain().flatMap((entry) => entry.settlements);
     const open = [
       ...[...planned, ...this.#barrier.abort()].map((settlement) => settlement.request),
+      ...this.#planner.drain(),
       ...this.#queue.expire(() => true),
       ...this.#lot.expire(() => true),
     ];

@@ -7,6 +7,7 @@ import type { ClusterIdentity, Engine, EntryParts } from '@queen-ts/engine';
 import type { Outcome } from '@queen-ts/protocol';
 import type { CommandQueue, Lane } from './command-queue.ts';
 import type { BrokerLimits } from './limits.ts';
+import { LongCommands } from './long-commands.ts';
 import type { ParkingLot } from './parking-lot.ts';
 import { lotFull, notPlanned } from './refusals.ts';
 import { isEmptyPop, PopRequest } from './request.ts';
@@ -61,16 +62,38 @@ export class Planner {
   #settlements: Settlement[] = [];
   #monotonicUs = 0;
   readonly #upkeep: Upkeep;
+  readonly #long: LongCommands;
   #hasWakes = false;
+  /** Set when pops were resumed: then every lane of the lot is tried. */
+  #wakesAll = false;
 
   constructor(parts: PlannerParts) {
     this.#parts = parts;
     this.#upkeep = new Upkeep(parts.limits);
+    this.#long = new LongCommands(parts.limits.longCommandsMax);
   }
 
   /** True when a cycle at this monotonic time has something to do although no request waits. */
   hasWork(nowUs: number): boolean {
     return this.#hasWakes || this.#upkeep.isDue(nowUs);
+  }
+
+  /**
+   * Commands that wait for their next step. A step may turn out to have no effect, so cycles for them
+   * alone must leave room for other events.
+   */
+  get longCommandCount(): number {
+    return this.#long.size;
+  }
+
+  /** Answers requests between two steps whose deadline is before `nowUs`. */
+  expire(nowUs: number): void {
+    this.#long.expire(nowUs);
+  }
+
+  /** Takes every request between two steps: the leadership or the node has ended. */
+  drain(): Request[] {
+    return this.#long.drain();
   }
 
   /** Runs one cycle on the engine. */
@@ -83,6 +106,10 @@ export class Planner {
     engine.openCycle({ index: time.index, nowUs: time.stampUs, payloadSizeHint });
     if (time.genesis !== undefined) engine.planGenesis(time.genesis);
     engine.advanceTo(time.stampUs);
+    this.#long.advance(
+      (command) => engine.plan(command),
+      (request, outcome) => this.#settle(request, outcome),
+    );
     this.#planLane('settle');
     // Older pops go first: what the acks freed is offered to the parked ones before the new ones.
     this.#wakeParked();
@@ -117,13 +144,15 @@ export class Planner {
       request.fail(notPlanned(true));
       return;
     }
+    if (this.#long.refuse(request)) return;
     const outcome = this.#engine.plan(request.command);
     if (outcome.kind === 'deleteQueue') this.#upkeep.noteDeletion();
+    if (outcome.kind === 'maintenance') this.#wakesAll = !outcome.popPaused;
     if (request instanceof PopRequest && request.wait && isEmptyPop(outcome)) {
       this.#park(request, outcome);
       return;
     }
-    this.#settle(request, outcome);
+    if (!this.#long.keep(request, outcome)) this.#settle(request, outcome);
   }
 
   #park(pop: PopRequest, outcome: Outcome): void {
@@ -133,16 +162,19 @@ export class Planner {
       return;
     }
     pop.lastEmpty = outcome;
+    pop.anchorAt(this.#engine.nowUs);
     lot.park(pop);
   }
 
   #settle(request: Request, outcome: Outcome): void {
-    request.state = 'planned';
+    if (request.state !== 'answered') request.state = 'planned';
     this.#settlements.push({ request, outcome });
   }
 
   /** Offers what became claimable to the parked pops; their claims may make more claimable. */
   #wakeParked(): void {
+    if (this.#wakesAll) this.#parts.lot.wakeAll((pop) => this.#attempt(pop));
+    this.#wakesAll = false;
     for (let round = 0; round < WAKE_ROUNDS_MAX; round += 1) {
       const signals = this.#takeSignals();
       this.#hasWakes = signals.size > 0;

@@ -29,6 +29,12 @@ export function queueFull(): BrokerError {
   return new BrokerError('overloaded', message);
 }
 
+/** As many commands as allowed are between two of their steps. */
+export function tooManyLongCommands(max: number): BrokerError {
+  const message = `${max} seeks and deletions are under way; nothing was changed, try again later`;
+  return new BrokerError('overloaded', message);
+}
+
 /** As many pops as allowed are parked. */
 export function lotFull(parkedPopsMax: number): BrokerError {
   const message = `${parkedPopsMax} pops are waiting on this node already; try again later`;
