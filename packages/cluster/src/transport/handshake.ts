@@ -185,7 +185,7 @@ export class AcceptorHandshake {
 }
 
 /** A refusal that the other side is told. */
-export function refuse(reason: RefusalReason): HandshakeStep {
+function refuse(reason: RefusalReason): HandshakeStep {
   const frame = encodeFrame(FRAME_KIND.refused, Uint8Array.of(refusalCode(reason)));
   return { kind: 'refused', reason, frame };
 }
