@@ -35,6 +35,12 @@ export interface BrokerLimits {
   readonly popReplyMarginUs: number;
   /** How late a parked pop may learn that its time is over. */
   readonly deadlineResolutionUs: number;
+  /** A checkpoint is taken when the log grew by this, or by the size of the last one if that is more. */
+  readonly checkpointLogBytesMin: number;
+  /** `stop` takes one when a start would have to replay this much of the log. */
+  readonly checkpointStopBytesMin: number;
+  /** Time that encoding a checkpoint gets in one turn of the event loop. */
+  readonly checkpointSliceUs: number;
   /** How long `stop` waits for what is queued and in flight. */
   readonly stopUs: number;
 }
@@ -49,6 +55,7 @@ export const BROKER_LIMITS_DEFAULT: BrokerLimits = {
   appendBytesMax: 1024 * 1024,
   appendInFlightBytesMax: 8 * 1024 * 1024,
   parkedPopsMax: 100_000,
+  longCommandsMax: 256,
   housekeepingPartitionsMax: 1000,
   retentionIntervalUs: 5_000_000,
   cleanupIntervalUs: 600_000_000,
@@ -57,6 +64,8 @@ export const BROKER_LIMITS_DEFAULT: BrokerLimits = {
   upkeepStepUs: 100_000,
   popReplyMarginUs: 50_000,
   deadlineResolutionUs: 20_000,
+  checkpointLogBytesMin: 64 * 1024 * 1024,
+  checkpointStopBytesMin: 8 * 1024 * 1024,
+  checkpointSliceUs: 2000,
   stopUs: 8_000_000,
 };
-  longCommandsMax: 256,

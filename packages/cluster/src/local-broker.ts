@@ -4,10 +4,12 @@
 
 import { assert } from '@queen-ts/base';
 import type { Clock } from '@queen-ts/base';
-import type { ClusterIdentity, QueueFilter, QueueList } from '@queen-ts/engine';
+import type { ClusterIdentity, Engine, QueueFilter, QueueList } from '@queen-ts/engine';
 import type { Id128, Outcome, PayloadReader, PopCommand } from '@queen-ts/protocol';
-import type { Entry, Message, RaftNode, SoftState } from '@queen-ts/raft';
+import type { CheckpointStore, Entry, Message, RaftNode, SoftState } from '@queen-ts/raft';
 import type { Broker, BrokerStatus, PopOptions, RequestOptions, WriteCommand } from './broker.ts';
+import { CheckpointJob } from './checkpoint-job.ts';
+import type { CheckpointJobStart, CheckpointSource } from './checkpoint-job.ts';
 import { CommandQueue } from './command-queue.ts';
 import { Deadlines } from './deadlines.ts';
 import type { InFlight } from './in-flight.ts';
@@ -34,8 +36,11 @@ import type { Scheduler } from './scheduler.ts';
 
 /** Parts of a broker. */
 export interface LocalBrokerParts extends RaftDriverParts {
-  /** An engine as of the oldest state that the log can continue. */
-  readonly createEngine: () => EngineState;
+  /** An engine that has seen nothing. */
+  readonly createEngine: () => Engine;
+  /** Loads the newest state that the log continues. */
+  readonly loadState: () => Promise<EngineState>;
+  readonly checkpoints: CheckpointStore;
   /** The reader that engines are built with: it must see planned entries. */
   readonly inFlight: InFlight;
   readonly clock: Clock;
@@ -61,6 +66,7 @@ export class LocalBroker implements Broker {
   readonly #driver: RaftDriver;
   readonly #barrier: ReadBarrier;
   readonly #deadlines: Deadlines;
+  readonly #checkpoints: CheckpointJob;
   #soft: SoftState;
   /** Set while this node leads and contains its whole log: it may plan. */
   #leaderClock: LeaderClock | undefined;
@@ -76,8 +82,8 @@ export class LocalBroker implements Broker {
   readonly #watchers: (() => void)[] = [];
 
   /** @param initial the state that opening the log arrived at. */
-  constructor(parts: LocalBrokerParts, initial: EngineState) {
-    const { raft, limits, inFlight, clock, scheduler, log, createEngine } = parts;
+  constructor(parts: LocalBrokerParts, initial: EngineState & CheckpointJobStart) {
+    const { raft, limits, inFlight, clock, scheduler, log, createEngine, loadState } = parts;
     this.#parts = parts;
     this.#raft = raft;
     this.#inFlight = inFlight;
@@ -85,7 +91,16 @@ export class LocalBroker implements Broker {
     this.#soft = { role, leaderId, term, isIdentityRefused };
     const onFailure = (error: unknown): void => this.#fail(error);
     const onRebuilt = (): void => this.#pump();
-    this.#replica = new Replica({ createEngine, log, scheduler, onRebuilt, onFailure }, initial);
+    this.#replica = new Replica(
+      { createEngine, loadState, log, scheduler, onRebuilt, onFailure },
+      initial,
+    );
+    const source = (): CheckpointSource | undefined => this.#checkpointSource();
+    const store = parts.checkpoints;
+    this.#checkpoints = new CheckpointJob(
+      { store, clock, scheduler, limits, source, onFailure },
+      initial,
+    );
     const lot = this.#lot;
     const queue = new CommandQueue({
       commands: limits.queuedCommandsMax,
@@ -226,6 +241,7 @@ export class LocalBroker implements Broker {
     if (this.#failure === undefined) {
       // The commit index rides along, so that the next start need not wait to learn it.
       await hardState.save({ ...hardState.current, commitIndex: this.#raft.status.commitIndex });
+      await this.#checkpoints.stop(giveUpUs);
     }
     await log.close();
   }
@@ -276,6 +292,7 @@ export class LocalBroker implements Broker {
       }
       if (this.#planner.longCommandCount > 0 && this.#mayPlan(true)) this.#deferPump();
       this.#armDeadlines();
+      this.#checkpoints.poll();
     } catch (error) {
       this.#fail(error);
     }
@@ -291,6 +308,14 @@ export class LocalBroker implements Broker {
       this.#replica.engine.identity === undefined ||
       isDue
     );
+  }
+
+  /** The engine and what it contains: a leader's contains its whole log. */
+  #checkpointSource(): CheckpointSource | undefined {
+    if (!this.#replica.isCurrent) return undefined;
+    const { engine, appliedIndex } = this.#replica;
+    const isAhead = this.#leaderClock !== undefined;
+    return { engine, index: isAhead ? this.#raft.status.lastIndex : appliedIndex };
   }
 
   /** True once this node leads and its engine contains its whole log; starts the leader's clock. */
@@ -348,6 +373,7 @@ export class LocalBroker implements Broker {
       () => `entry ${entry.index} of term ${planned?.term} became one of term ${entry.term}`,
     );
     this.#replica.commit(entry, planned !== undefined);
+    this.#checkpoints.committed(entry);
     if (planned !== undefined) this.#answer(planned.settlements);
     this.#barrier.start();
   }
@@ -358,6 +384,7 @@ export class LocalBroker implements Broker {
     if (leadsOn || this.#leaderClock === undefined) return;
     this.#leaderClock = undefined;
     const open = this.#inFlight.drain().flatMap((entry) => entry.settlements);
+    this.#checkpoints.leadershipLost(this.#replica.appliedIndex);
     const isAhead = open.length > 0 || this.#raft.status.lastIndex > this.#replica.appliedIndex;
     open.push(...this.#barrier.abort());
     for (const request of [...open.map((it) => it.request), ...this.#planner.drain()]) {

@@ -28,8 +28,10 @@ export interface ReplicaView extends EngineState {
 
 /** Parts of a replica. */
 export interface ReplicaParts {
-  /** An engine as of the oldest state that the log can continue. */
-  readonly createEngine: () => EngineState;
+  /** An engine that has seen nothing. */
+  readonly createEngine: () => Engine;
+  /** Loads the newest state that the log continues. */
+  readonly loadState: () => Promise<EngineState>;
   readonly log: LogReader;
   readonly scheduler: Scheduler;
   /** Called after a rebuild caught up with what is committed. */
@@ -91,12 +93,20 @@ export class Replica implements ReplicaView {
   /** Throws the engine away and rebuilds it up to `committedIndex` and whatever commits meanwhile. */
   rebuild(committedIndex: number): void {
     this.#rebuildsTotal += 1;
-    const { engine, appliedIndex } = this.#parts.createEngine();
-    this.#engine = engine;
-    this.#appliedIndex = appliedIndex;
     const isRunning = this.#rebuildTo !== undefined;
     this.#rebuildTo = committedIndex;
-    if (!isRunning) this.#parts.scheduler.defer(() => this.#rebuildSlice());
+    // A rebuild that runs has seen committed entries only: it goes on.
+    if (isRunning) return;
+    // The old engine goes first: memory has room for one.
+    this.#engine = this.#parts.createEngine();
+    this.#appliedIndex = 0;
+    this.#parts.loadState().then((state) => this.#loaded(state), this.#parts.onFailure);
+  }
+
+  #loaded({ engine, appliedIndex }: EngineState): void {
+    this.#engine = engine;
+    this.#appliedIndex = appliedIndex;
+    this.#rebuildSlice();
   }
 
   #rebuildSlice(): void {

@@ -3,13 +3,24 @@
 import type { Clock, Rng } from '@queen-ts/base';
 import { Engine } from '@queen-ts/engine';
 import type { ClusterIdentity, EngineLimits } from '@queen-ts/engine';
-import { RaftNode } from '@queen-ts/raft';
-import type { Entry, HardStateStore, LogStore, Message, NodeId } from '@queen-ts/raft';
+import { decodeMembership, RaftNode } from '@queen-ts/raft';
+import type {
+  CheckpointStore,
+  Entry,
+  HardStateStore,
+  LogPosition,
+  LogStore,
+  Message,
+  NodeId,
+} from '@queen-ts/raft';
 import type { Broker } from './broker.ts';
+import { sizeOfEntry } from './checkpoint-job.ts';
 import { InFlight } from './in-flight.ts';
 import type { BrokerLimits } from './limits.ts';
+import { loadState } from './load-state.ts';
+import type { StoredState } from './load-state.ts';
 import { LocalBroker } from './local-broker.ts';
-import type { EngineState, ReplicaView } from './replica.ts';
+import type { ReplicaView } from './replica.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** Everything a node's broker is made of; nothing here is global. */
@@ -18,11 +29,13 @@ export interface BrokerOptions {
   /** Identity of this node's disk (RaftNodeOptions). */
   readonly incarnation: number;
   readonly hardState: HardStateStore;
+  /** States to start from; must work before the log is open. */
+  readonly checkpoints: CheckpointStore;
   /**
-   * Opens the log, verifying it; `onEntry` gets every retained entry once, in index order, while the
-   * log is read anyway.
+   * Opens the log, verifying it; `onEntry` gets every entry after `from` once, in index order, while
+   * the log is read anyway. Rejects when the log does not hold the record at `from`.
    */
-  readonly openLog: (onEntry: (entry: Entry) => void) => Promise<LogStore>;
+  readonly openLog: (onEntry: (entry: Entry) => void, from: LogPosition) => Promise<LogStore>;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly scheduler: Scheduler;
@@ -64,29 +77,36 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 }
 
 /**
- * Opens the log and replays what is known to be committed; the node neither votes nor serves before
- * `start`. Rejects when the log is damaged or cannot be written.
+ * Loads the newest checkpoint, opens the log from there and replays what is known to be committed; the
+ * node neither votes nor serves before `start`. Rejects when the log or the only checkpoint that
+ * reaches its start is damaged, or when they cannot be read or written.
  */
 export async function openBroker(
   options: BrokerOptions,
   cluster: ClusterOptions,
 ): Promise<NodeBroker> {
+  const { checkpoints, clock, scheduler } = options;
   const inFlight = new InFlight();
-  const createEngine = (): EngineState => {
-    return {
-      engine: new Engine({ payloads: inFlight, limits: options.engineLimits }),
-      appliedIndex: 0,
-    };
+  const engineOptions = {
+    payloads: inFlight,
+    limits: options.engineLimits,
+    tableSeed: options.rng.u32(),
   };
-  const { engine } = createEngine();
-  const committedIndex = options.hardState.current.commitIndex;
-  let appliedIndex = 0;
+  const load = (): Promise<StoredState> =>
+    loadState({ checkpoints, engineOptions, clock, scheduler });
+  const stored = await load();
+  const { engine } = stored;
+  let { appliedIndex, membership } = stored;
+  let grownBytes = 0;
+  const committedIndex = Math.max(options.hardState.current.commitIndex, appliedIndex);
   const log = await options.openLog((entry) => {
     // What lies above the saved commit index is applied once the core knows that it is committed.
     if (entry.index > committedIndex) return;
     if (entry.type === 'command') engine.apply(entry);
+    if (entry.type === 'membership') membership = entry.head;
     appliedIndex = entry.index;
-  });
+    grownBytes += sizeOfEntry(entry);
+  }, stored.position);
   inFlight.attach(log);
   const raft = new RaftNode({
     id: options.nodeId,
@@ -96,6 +116,7 @@ export async function openBroker(
     log,
     hardState: options.hardState.current,
     appliedIndex,
+    ...(membership !== undefined && { membership: decodeMembership(membership) }),
     rng: options.rng,
     electionTicks: Math.max(2, Math.round(options.electionMs / options.heartbeatMs)),
     heartbeatTicks: 1,
@@ -111,7 +132,9 @@ export async function openBroker(
       log,
       hardState: options.hardState,
       send: cluster.send,
-      createEngine,
+      createEngine: () => new Engine(engineOptions),
+      loadState: load,
+      checkpoints,
       inFlight,
       clock: options.clock,
       scheduler: options.scheduler,
@@ -120,7 +143,7 @@ export async function openBroker(
       genesis: options.genesis,
       onFailure: options.onFailure,
     },
-    { engine, appliedIndex },
+    { engine, appliedIndex, committedIndex: appliedIndex, membership, grownBytes },
   );
 }
 

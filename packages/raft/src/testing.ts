@@ -5,6 +5,7 @@ export { describeHardStateStoreContract } from './testing/hard-state-store-contr
 export type { HardStateStoreFixture } from './testing/hard-state-store-contract.ts';
 export { describeLogStoreContract } from './testing/log-store-contract.ts';
 export type { LogStoreFixture } from './testing/log-store-contract.ts';
+export { MemoryCheckpointStore } from './testing/memory-checkpoint-store.ts';
 export { MemoryHardStateStore } from './testing/memory-hard-state-store.ts';
 export { MemoryLogStore } from './testing/memory-log-store.ts';
 export { MemoryStoreError } from './testing/memory-store-error.ts';

@@ -6,6 +6,7 @@ import { openBroker } from '@queen-ts/cluster';
 import type { NodeBroker, Scheduler } from '@queen-ts/cluster';
 import type { Entry, LogStore, Message, NodeId } from '@queen-ts/raft';
 import type { World } from '../world/world.ts';
+import { CHECKPOINT_LOG_BYTES_MIN, SimCheckpointStore } from './checkpoints.ts';
 import type { DiskError } from './disk-error.ts';
 import type { SimDisk } from './disk.ts';
 import type { NodeClock } from './node-clock.ts';
@@ -109,17 +110,23 @@ export class Process implements StoreUser, Scheduler {
     const { world, id, voters, disk, clock } = this.host;
     const { electionMs, heartbeatMs, limits } = world.profile;
     const hardState = new SimHardStateStore(disk, this, this.#latch);
+    const checkpoints = new SimCheckpointStore(disk);
     return openBroker(
       {
         nodeId: id,
         incarnation: disk.incarnation,
         hardState,
-        openLog: (onEntry) => this.#openLog(onEntry),
+        checkpoints,
+        openLog: async (onEntry, from) => {
+          const log = await this.#openLog(onEntry, from.index);
+          checkpoints.attach(log, from);
+          return log;
+        },
         clock,
         rng: new Dice(world.seed, 1000 + id * 1000 + this.generation),
         scheduler: this,
         engineLimits: ENGINE_LIMITS_DEFAULT,
-        limits,
+        limits: { ...limits, checkpointLogBytesMin: CHECKPOINT_LOG_BYTES_MIN },
         electionMs,
         heartbeatMs,
         genesis: { clusterId: [id, 2, 3, 4], hashKey: Uint32Array.of(id, 6, 7, 8) },
@@ -130,10 +137,10 @@ export class Process implements StoreUser, Scheduler {
   }
 
   /** Rejects with CORRUPTION when the log is damaged. */
-  async #openLog(onEntry: (entry: Entry) => void): Promise<LogStore> {
+  async #openLog(onEntry: (entry: Entry) => void, fromIndex: number): Promise<LogStore> {
     await Promise.resolve();
     const log = new SimLogStore(this.host.disk, this, this.#latch);
-    for (let index = 1; index <= log.lastIndex; index += 1) onEntry(log.peek(index)!);
+    for (let index = fromIndex + 1; index <= log.lastIndex; index += 1) onEntry(log.peek(index)!);
     this.log = log;
     return log;
   }

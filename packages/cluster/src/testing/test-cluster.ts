@@ -3,8 +3,9 @@
 import { SeededRng } from '@queen-ts/base';
 import { ENGINE_LIMITS_DEFAULT } from '@queen-ts/engine';
 import type { Message, NodeId } from '@queen-ts/raft';
-import { MemoryHardStateStore } from '@queen-ts/raft/testing';
+import { MemoryCheckpointStore, MemoryHardStateStore } from '@queen-ts/raft/testing';
 import { BROKER_LIMITS_DEFAULT } from '../limits.ts';
+import type { BrokerLimits } from '../limits.ts';
 import { openBroker } from '../start-broker.ts';
 import type { NodeBroker } from '../start-broker.ts';
 import { ManualTime } from './manual-scheduler.ts';
@@ -17,12 +18,19 @@ const LATENCY_US = 200;
 export class TestCluster {
   readonly time = new ManualTime();
   readonly brokers = new Map<number, NodeBroker>();
+  readonly limits: BrokerLimits;
+  readonly checkpoints = new Map<number, MemoryCheckpointStore>();
   readonly failures: Error[] = [];
   /** Nodes that the network cannot reach and that reach nobody. */
   readonly isolated = new Set<number>();
 
-  static async start(): Promise<TestCluster> {
-    const cluster = new TestCluster();
+  /** @param limits replace the default ones. */
+  constructor(limits: Partial<BrokerLimits> = {}) {
+    this.limits = { ...BROKER_LIMITS_DEFAULT, ...limits };
+  }
+
+  static async start(limits: Partial<BrokerLimits> = {}): Promise<TestCluster> {
+    const cluster = new TestCluster(limits);
     const ids = [1, 2, 3] as NodeId[];
     for (const id of ids) cluster.brokers.set(id, await cluster.#open(id, ids));
     const started = [...cluster.brokers.values()].map((broker) => broker.start());
@@ -44,17 +52,21 @@ export class TestCluster {
 
   #open(id: NodeId, voters: readonly NodeId[]): Promise<NodeBroker> {
     const hardState = new MemoryHardStateStore(100 + id);
+    const log = new GatedLog();
+    const checkpoints = new MemoryCheckpointStore((index) => log.term(index));
+    this.checkpoints.set(id, checkpoints);
     return openBroker(
       {
         nodeId: id,
         incarnation: hardState.incarnation,
         hardState,
-        openLog: () => Promise.resolve(new GatedLog()),
+        checkpoints,
+        openLog: () => Promise.resolve(log),
         clock: this.time,
         rng: new SeededRng(id),
         scheduler: this.time,
         engineLimits: ENGINE_LIMITS_DEFAULT,
-        limits: BROKER_LIMITS_DEFAULT,
+        limits: this.limits,
         electionMs: 1000,
         heartbeatMs: 100,
         genesis: { clusterId: [id, 2, 3, 4], hashKey: Uint32Array.of(5, 6, 7, 8) },

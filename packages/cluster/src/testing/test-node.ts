@@ -6,7 +6,11 @@ import { ackCommand, popCommand, pushCommand } from '@queen-ts/engine/testing';
 import type { AckItem, PopFields, PushItem } from '@queen-ts/engine/testing';
 import type { Outcome, OutcomeOf } from '@queen-ts/protocol';
 import type { Entry, NodeId } from '@queen-ts/raft';
-import { MemoryHardStateStore, MemoryLogStore } from '@queen-ts/raft/testing';
+import {
+  MemoryCheckpointStore,
+  MemoryHardStateStore,
+  MemoryLogStore,
+} from '@queen-ts/raft/testing';
 import type { Broker, WriteCommand } from '../broker.ts';
 import { BROKER_LIMITS_DEFAULT } from '../limits.ts';
 import type { BrokerLimits } from '../limits.ts';
@@ -44,6 +48,7 @@ export class GatedLog extends MemoryLogStore {
 export interface TestNodeOptions {
   readonly log?: GatedLog;
   readonly hardState?: MemoryHardStateStore;
+  readonly checkpoints?: MemoryCheckpointStore;
   readonly time?: ManualTime;
   readonly limits?: Partial<BrokerLimits>;
 }
@@ -53,22 +58,29 @@ export class TestNode {
   readonly broker: Broker;
   readonly log: GatedLog;
   readonly hardState: MemoryHardStateStore;
+  readonly checkpoints: MemoryCheckpointStore;
   readonly time: ManualTime;
   readonly failures: Error[];
+  /** Index of the checkpoint that it started from; 0 without one. */
+  readonly openedFrom: number;
   readonly #ids: UuidMinter;
 
   private constructor(parts: {
     readonly broker: Broker;
     readonly log: GatedLog;
     readonly hardState: MemoryHardStateStore;
+    readonly checkpoints: MemoryCheckpointStore;
     readonly time: ManualTime;
     readonly failures: Error[];
+    readonly openedFrom: number;
   }) {
     this.broker = parts.broker;
     this.log = parts.log;
     this.hardState = parts.hardState;
+    this.checkpoints = parts.checkpoints;
     this.time = parts.time;
     this.failures = parts.failures;
+    this.openedFrom = parts.openedFrom;
     this.#ids = new UuidMinter(parts.time, new SeededRng(11));
   }
 
@@ -76,15 +88,19 @@ export class TestNode {
     const log = options.log ?? new GatedLog();
     const hardState = options.hardState ?? new MemoryHardStateStore(7);
     const time = options.time ?? new ManualTime();
+    const checkpoints = options.checkpoints ?? new MemoryCheckpointStore((i) => log.term(i));
     const failures: Error[] = [];
+    let openedFrom = 0;
     const starting = startBroker({
       nodeId: 1 as NodeId,
       incarnation: hardState.incarnation,
       hardState,
-      openLog: (onEntry) => {
-        const { firstIndex, lastIndex } = log;
-        const range = { from: firstIndex, toExclusive: lastIndex + 1, maxBytes: Infinity };
-        if (lastIndex >= firstIndex) log.entries(range).forEach(onEntry);
+      checkpoints,
+      openLog: (onEntry, { index }) => {
+        openedFrom = index;
+        const { lastIndex } = log;
+        const range = { from: index + 1, toExclusive: lastIndex + 1, maxBytes: Infinity };
+        if (lastIndex > index) log.entries(range).forEach(onEntry);
         return Promise.resolve(log);
       },
       clock: time,
@@ -98,18 +114,20 @@ export class TestNode {
       onFailure: (error) => failures.push(error),
     });
     await time.settle();
-    return new TestNode({ broker: await starting, log, hardState, time, failures });
+    const broker = await starting;
+    return new TestNode({ broker, log, hardState, checkpoints, time, failures, openedFrom });
   }
 
   /** Starts another node on what a crash of this one would leave. */
-  async restart(): Promise<TestNode> {
+  async restart(options: TestNodeOptions = {}): Promise<TestNode> {
     const log = new GatedLog();
     const survivor = this.log.crash();
     const { firstIndex, lastIndex } = survivor;
     const range = { from: firstIndex, toExclusive: lastIndex + 1, maxBytes: Infinity };
     if (lastIndex >= firstIndex) log.begin(survivor.entries(range));
     log.sync();
-    return TestNode.start({ log, hardState: this.hardState.crash() });
+    const checkpoints = this.checkpoints.crash((index) => log.term(index));
+    return TestNode.start({ ...options, log, checkpoints, hardState: this.hardState.crash() });
   }
 
   push(items: readonly PushItem[], waitUs = 30_000_000): Promise<Outcome> {
