@@ -112,7 +112,7 @@ export interface PeerState {
 export interface TransportStats {
   /** Handshakes refused by this node, by reason. */
   readonly refusedTotal: Readonly<Record<RefusalReason, number>>;
-  /** Connections of peers that were closed because of bytes that are no valid frame. */
+  /** Connections that peers dialed and that were closed for bytes that are no valid frames. */
   readonly damagedTotal: number;
   /** Requests of peers refused because too many were in work. */
   readonly overloadedTotal: number;
