@@ -32,9 +32,9 @@ export { CONFLATED_WIDTH_MAX, ENGINE_LIMITS_DEFAULT } from './limits.ts';
 export type { EngineLimits } from './limits.ts';
 export { readChangedPartitions, safeTimeUs } from './queries/changed-partitions.ts';
 export type { ChangedFilter, ChangedPage, ChangedPartition } from './queries/changed-partitions.ts';
-export { readDeadLetters } from './queries/dead-letters.ts';
+export { readDeadLetterId, readDeadLetters } from './queries/dead-letters.ts';
 export type { DeadLetterFilter, DeadLetterList, DeadLetterView } from './queries/dead-letters.ts';
-export { readGroup, readGroups, readLagging } from './queries/groups.ts';
+export { readGroup, readGroupQueues, readGroups, readLagging } from './queries/groups.ts';
 export type {
   CursorView,
   GroupQueueView,
@@ -45,7 +45,7 @@ export type {
 export { readQueueLanes, readQueues } from './queries/list-queues.ts';
 export { readMaintenance } from './queries/maintenance.ts';
 export { readMessages } from './queries/message-list.ts';
-export type { ListedMessage, MessageFilter, MessageList } from './queries/message-list.ts';
+export type { ListedMessage, MessageFilter, MessageList, Readers } from './queries/message-list.ts';
 export { MESSAGE_STATUSES } from './queries/message-status.ts';
 export type { MessageGroup, MessageStatus } from './queries/message-status.ts';
 export { readMessage } from './queries/messages.ts';

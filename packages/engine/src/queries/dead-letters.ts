@@ -5,7 +5,7 @@ import { deadLetterId } from '../admin/dead-letter-id.ts';
 import { readDeadLetter } from '../admin/dead-letter-record.ts';
 import type { DeadLetterRecord } from '../admin/dead-letter-record.ts';
 import type { State } from '../state.ts';
-import { BLOCK_READ_UNITS } from './view.ts';
+import { BLOCK_READ_UNITS, eachDeadLetter } from './view.ts';
 import type { EngineView, Read } from './view.ts';
 
 /** Which dead letters to list; absent and empty names do not filter. */
@@ -61,6 +61,27 @@ export function* readDeadLetters(view: EngineView, filter: DeadLetterFilter): Re
     number = state.deadLetters.numbers.previous(number);
   }
   return { deadLetters, total };
+}
+
+/** Finds the dead letter that was filed first for a message; undefined when there is none. */
+export function* readDeadLetterId(
+  view: EngineView,
+  address: { readonly partition: number; readonly transactionId: string },
+): Read<Id128 | undefined> {
+  const { state } = view;
+  const row = state.partitions.numbers.get(address.partition);
+  if (row === 0 || state.queueOf(row) === undefined) return undefined;
+  let id: Id128 | undefined;
+  for (const letter of eachDeadLetter(view, address.partition)) {
+    if (letter === undefined) {
+      yield;
+      continue;
+    }
+    const { transactionId } = readDeadLetter(state, letter);
+    if (transactionId === address.transactionId) id = deadLetterId(state, letter);
+    if (view.spend(BLOCK_READ_UNITS)) yield;
+  }
+  return id;
 }
 
 function totalOf(state: State, queueName: string, groupName: string): number {

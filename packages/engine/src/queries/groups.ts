@@ -134,6 +134,16 @@ export function* readGroup(
   return views;
 }
 
+/** Names of the queues that know a group, with or without cursors, in order. */
+export function* readGroupQueues(view: EngineView, group: string): Read<readonly string[]> {
+  const names: string[] = [];
+  for (const queue of queuesByName(view)) {
+    if (queue.groupByName(group) !== undefined) names.push(queue.name);
+    if (view.spend(4)) yield;
+  }
+  return names;
+}
+
 /** A cursor that lags. */
 export interface LaggingCursor extends CursorView {
   /** Time of the oldest message that is not acked, in microseconds. */

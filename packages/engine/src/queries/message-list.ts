@@ -47,11 +47,15 @@ export interface ListedMessage {
   readonly leaseExpiresUs: number | undefined;
 }
 
-/** One page, newest first, and which kinds of readers its queue and partition have. */
-export interface MessageList {
-  readonly messages: readonly ListedMessage[];
+/** Which kinds of groups have cursors. */
+export interface Readers {
   readonly hasQueueMode: boolean;
   readonly namedGroups: number;
+}
+
+/** One page, newest first, and which kinds of readers its queue and partition have. */
+export interface MessageList extends Readers {
+  readonly messages: readonly ListedMessage[];
 }
 
 /** Lists messages. */
@@ -147,6 +151,7 @@ function hasStatus(
 }
 
 interface Page {
+  /** Messages to leave out before the first one of the page. */
   skip: number;
   readonly messages: ListedMessage[];
   readonly limit: number;
@@ -207,13 +212,13 @@ function viewOf(
   };
 }
 
-/** Which kinds of groups read what the filter's queue and partition select. */
+/** Which kinds of groups read the named queue and partition; empty names mean all. */
 function* readReaders(
   view: EngineView,
-  filter: MessageFilter,
-): Read<Pick<MessageList, 'hasQueueMode' | 'namedGroups'>> {
+  filter: Pick<MessageFilter, 'queue' | 'partition'>,
+): Read<Readers> {
   const names = new Set<string>();
-  for (const queue of queuesOf(view, { ...filter, namespace: '', task: '' })) {
+  for (const queue of queuesOf(view, { queue: filter.queue, namespace: '', task: '' })) {
     const row = filter.partition === '' ? 0 : rowOf(view, queue, filter.partition);
     const isRead = (group: { readonly number: number; readonly cursors: number }): boolean =>
       group.cursors > 0 &&

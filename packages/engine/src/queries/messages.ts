@@ -1,12 +1,13 @@
 // One message by its address: where it lies, and what became of it (reference §10.2).
 
 import { encodeUtf8, hash128, parseUuid } from '@queen-ts/base';
-import { BLOCK_FLAG, ID_WORDS } from '@queen-ts/protocol';
+import { BLOCK_FLAG, ID_WORDS, QUEUE_MODE_GROUP } from '@queen-ts/protocol';
 import type { BlockReader, BlockSpan, QueueOptions } from '@queen-ts/protocol';
 import { readDeadLetter } from '../admin/dead-letter-record.ts';
 import { openBlock } from '../plan/blocks.ts';
 import { spanOf } from '../plan/spans.ts';
 import type { State } from '../state.ts';
+import type { Readers } from './message-list.ts';
 import { deadLetterAt, groupsAt, partitionStatus, statusAt } from './message-status.ts';
 import type { MessageGroup, MessageStatus } from './message-status.ts';
 import { BLOCK_READ_UNITS } from './view.ts';
@@ -23,11 +24,13 @@ export interface MessageView {
   readonly queue: string;
   readonly options: QueueOptions;
   readonly partition: string;
+  readonly partitionNumber: number;
   readonly offset: number;
   /** Its address, one message long. */
   readonly span: BlockSpan;
   readonly status: MessageStatus;
   readonly groups: readonly MessageGroup[];
+  readonly readers: Readers;
   /** Of its newest dead letter; undefined when it has none. */
   readonly failure: { readonly error: string; readonly retryCount: number } | undefined;
 }
@@ -68,14 +71,20 @@ export function* readMessage(
   if (queue === undefined || record === 0 || state.blocks.baseOffset(record) > offset) {
     return undefined;
   }
+  const groups = groupsAt(view, row, offset);
   return {
     queue: queue.name,
     options: queue.options,
     partition: state.partitions.names.nameText(row),
+    partitionNumber: address.partition,
     offset,
     span: spanOf(state, record, offset - state.blocks.baseOffset(record), 1),
     status: statusAt(partition, offset),
-    groups: groupsAt(view, row, offset),
+    groups,
+    readers: {
+      hasQueueMode: groups.some((group) => group.name === QUEUE_MODE_GROUP),
+      namedGroups: groups.filter((group) => group.name !== QUEUE_MODE_GROUP).length,
+    },
     failure: failureOf(state, row, offset),
   };
 }

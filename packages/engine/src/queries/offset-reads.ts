@@ -2,7 +2,7 @@
 
 import { encodeUtf8 } from '@queen-ts/base';
 import type { BlockSpan } from '@queen-ts/protocol';
-import { takeSpans } from '../plan/spans.ts';
+import { MESSAGE_OVERHEAD_BYTES, takeSpans } from '../plan/spans.ts';
 import type { PartitionName } from './positions.ts';
 import { partitionRow } from './view.ts';
 import type { EngineView, Read } from './view.ts';
@@ -34,8 +34,10 @@ export type FetchError = 'UNKNOWN_TOPIC_OR_PARTITION' | 'OFFSET_OUT_OF_RANGE';
 /** Records of one entry; their spans stay readable while they are retained. */
 export interface FetchedEntry extends LogBounds, PartitionName {
   readonly spans: readonly BlockSpan[];
-  /** What the records count for, in bytes. */
+  /** What the records count for in an answer, in bytes. */
   readonly sizeBytes: number;
+  /** What is stored of them, in bytes. */
+  readonly storedBytes: number;
   readonly error: FetchError | undefined;
 }
 
@@ -82,11 +84,13 @@ function fetchOne(view: EngineView, entry: FetchEntry, bytesLeft: number): Fetch
         )
       : NOTHING;
   const { spans, sizeBytes } = taken;
-  return { queue, partition, ...bounds, spans, sizeBytes, error: undefined };
+  const records = spans.reduce((sum, { count }) => sum + count, 0);
+  const storedBytes = sizeBytes - records * MESSAGE_OVERHEAD_BYTES;
+  return { queue, partition, ...bounds, spans, sizeBytes, storedBytes, error: undefined };
 }
 
 const NOWHERE: LogBounds = { number: 0, highWatermark: 0, logStartOffset: 0 };
-const NOTHING = { spans: [] as readonly BlockSpan[], sizeBytes: 0 };
+const NOTHING = { spans: [] as readonly BlockSpan[], sizeBytes: 0, storedBytes: 0 };
 
 /** Where an append lies in time. */
 export interface OffsetAtTime extends LogBounds, PartitionName {

@@ -67,7 +67,7 @@ export function partitionRow(view: EngineView, queue: QueueState, name: Uint8Arr
 }
 
 /**
- * Walks the dead letters of a partition, newest first, by row, which is valid until the walk goes on.
+ * Walks the dead letters of a partition, newest first, by row, which is valid until the read yields.
  * Undefined asks to yield. A walk whose last row was removed meanwhile is over.
  */
 export function* eachDeadLetter(
@@ -80,10 +80,8 @@ export function* eachDeadLetter(
   while (letter !== 0) {
     const number = deadLetters.number.get(letter);
     yield letter;
-    if (view.spend(2)) {
-      yield undefined;
-      if (deadLetters.numbers.get(number) !== letter) return;
-    }
+    if (view.spend(2)) yield undefined;
+    if (deadLetters.numbers.get(number) !== letter) return;
     letter = deadLetters.olderOf(letter);
   }
 }
