@@ -9,7 +9,8 @@ import type {
   DeleteQueueCommand,
   ExtendCommand,
 } from '@queen-ts/protocol';
-import type { QueueFilter, QueueList } from '@queen-ts/engine';
+import type { EngineView, Read } from '@queen-ts/engine';
+import type { AppendMark, WaitOptions } from './append-watch.ts';
 
 /** Commands that a client may send, other than pops. */
 export type WriteCommand =
@@ -19,6 +20,16 @@ export type WriteCommand =
 export interface RequestOptions {
   /** Monotonic microseconds after which the answer is a `timeout` error. */
   readonly deadlineUs: number;
+}
+
+/** How fresh the state must be that a read sees. */
+export interface ReadOptions extends RequestOptions {
+  /**
+   * `node`: what this node has applied; any node answers. `leader`: every write that was answered
+   * before the call; only a leader answers, once it has confirmed that it still is one. Either way
+   * everything that the read has seen is committed when its promise resolves.
+   */
+  readonly from: 'node' | 'leader';
 }
 
 /** How a pop waits. */
@@ -65,8 +76,16 @@ export interface Broker {
   pop(command: PopCommand, options: PopOptions): Promise<Outcome>;
   /** Gives back a claim whose answer could not be delivered. Never rejects. */
   release(leaseId: Id128): void;
-  /** Lists queues from state that is committed when the promise resolves. */
-  listQueues(filter: QueueFilter): Promise<QueueList>;
+  /**
+   * Reads the state in slices, beside other work. Payloads in the result are lent as PayloadReader
+   * says. Rejects also with `retry` when the leader changed meanwhile.
+   */
+  read<T>(read: (view: EngineView) => Read<T>, options: ReadOptions): Promise<T>;
+  /**
+   * Resolves when one of the partitions has got messages behind its mark, the time is over, or the
+   * signal aborts; read again to see. Rejects with `overloaded` when too many wait.
+   */
+  waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<void>;
   /** Payload bytes of delivered messages. */
   readonly payloads: PayloadReader;
   /** Key of the cluster's transaction-id hash: four words, fixed for its lifetime. */

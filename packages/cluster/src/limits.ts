@@ -31,6 +31,14 @@ export interface BrokerLimits {
   /** Partitions that one step of either pass looks at, and the shortest time between two steps. */
   readonly upkeepVisitsMax: number;
   readonly upkeepStepUs: number;
+  /** Reads of the state that may run at once. */
+  readonly readsMax: number;
+  /** Time that reads get in one turn of the event loop; the last slice may take a little longer. */
+  readonly readTurnUs: number;
+  /** Partitions that waiting fetches may watch in all. */
+  readonly watchedPartitionsMax: number;
+  /** Shortest time between two looks at the watched partitions. */
+  readonly watchUs: number;
   /** A parked pop claims nothing in the last part of its time: the answer might come too late. */
   readonly popReplyMarginUs: number;
   /** How late a parked pop may learn that its time is over. */
@@ -62,6 +70,10 @@ export const BROKER_LIMITS_DEFAULT: BrokerLimits = {
   partitionIdleUs: 30 * 86_400_000_000,
   upkeepVisitsMax: 4096,
   upkeepStepUs: 100_000,
+  readsMax: 1024,
+  readTurnUs: 1000,
+  watchedPartitionsMax: 65_536,
+  watchUs: 5000,
   popReplyMarginUs: 50_000,
   deadlineResolutionUs: 20_000,
   checkpointLogBytesMin: 64 * 1024 * 1024,

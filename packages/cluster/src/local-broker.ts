@@ -4,10 +4,19 @@
 
 import { assert } from '@queen-ts/base';
 import type { Clock } from '@queen-ts/base';
-import type { ClusterIdentity, Engine, QueueFilter, QueueList } from '@queen-ts/engine';
+import type { ClusterIdentity, Engine, EngineView, Read } from '@queen-ts/engine';
 import type { Id128, Outcome, PayloadReader, PopCommand } from '@queen-ts/protocol';
 import type { CheckpointStore, Entry, Message, RaftNode, SoftState } from '@queen-ts/raft';
-import type { Broker, BrokerStatus, PopOptions, RequestOptions, WriteCommand } from './broker.ts';
+import { AppendWatch } from './append-watch.ts';
+import type { AppendMark, WaitOptions } from './append-watch.ts';
+import type {
+  Broker,
+  BrokerStatus,
+  PopOptions,
+  ReadOptions,
+  RequestOptions,
+  WriteCommand,
+} from './broker.ts';
 import { CheckpointJob } from './checkpoint-job.ts';
 import type { CheckpointJobStart, CheckpointSource } from './checkpoint-job.ts';
 import { CommandQueue } from './command-queue.ts';
@@ -21,12 +30,16 @@ import type { Settlement } from './planner.ts';
 import { RaftDriver } from './raft-driver.ts';
 import type { RaftDriverParts } from './raft-driver.ts';
 import { ReadBarrier } from './read-barrier.ts';
+import { ReadTurns } from './read-turns.ts';
 import {
   clientLeft,
   inDoubt,
   nodeFailed,
   nodeStopping,
+  notLeader,
   queueFull,
+  readLate,
+  readLost,
   rebuilding,
 } from './refusals.ts';
 import { Replica } from './replica.ts';
@@ -64,7 +77,11 @@ export class LocalBroker implements Broker {
   readonly #lot = new ParkingLot();
   readonly #planner: Planner;
   readonly #driver: RaftDriver;
-  readonly #barrier: ReadBarrier;
+  readonly #barrier: ReadBarrier<Settlement>;
+  readonly #readTurns: ReadTurns;
+  /** Reads that are complete and wait for the proof that this node led afterwards. */
+  readonly #readBarrier: ReadBarrier<PromiseWithResolvers<void>>;
+  readonly #appendWatch: AppendWatch;
   readonly #deadlines: Deadlines;
   readonly #checkpoints: CheckpointJob;
   #soft: SoftState;
@@ -108,12 +125,22 @@ export class LocalBroker implements Broker {
     });
     this.#queue = queue;
     this.#planner = new Planner({ queue, lot, limits });
-    this.#barrier = new ReadBarrier(raft);
+    this.#barrier = new ReadBarrier(raft, 0);
+    this.#readBarrier = new ReadBarrier(raft, 1);
+    this.#readTurns = new ReadTurns({ clock, scheduler, limits });
+    const view = (): EngineView | undefined => (this.#isReadable ? this.#view() : undefined);
+    this.#appendWatch = new AppendWatch({ scheduler, limits, view });
     const onTimer = (): void => this.#pump();
     this.#deadlines = new Deadlines({ clock, scheduler, limits, queue, lot, inFlight, onTimer });
     this.#driver = new RaftDriver(parts, {
       committed: (entry) => this.#committed(entry),
-      readConfirmed: (read) => this.#answer(this.#barrier.confirm(read)),
+      readConfirmed: (read) => {
+        this.#answer(this.#barrier.confirm(read));
+        for (const waiting of this.#readBarrier.confirm(read)) waiting.resolve();
+        // What came while this round ran is confirmed by the next one.
+        this.#barrier.start();
+        this.#readBarrier.start();
+      },
       roleChanged: (state) => this.#roleChanged(state),
       persisted: () => this.#pump(),
       failed: onFailure,
@@ -182,21 +209,22 @@ export class LocalBroker implements Broker {
     this.#enqueue(request);
   }
 
-  async listQueues(filter: QueueFilter): Promise<QueueList> {
+  async read<T>(read: (view: EngineView) => Read<T>, options: ReadOptions): Promise<T> {
+    const { deadlineUs, from } = options;
     if (this.#failure !== undefined) throw nodeFailed(this.#failure);
     if (!this.#replica.isCurrent) throw rebuilding();
+    const leaderClock = this.#leaderClock;
+    if (from === 'leader' && leaderClock === undefined) throw notLeader();
     const { engine } = this.#replica;
-    const list = engine.listQueues({
-      ...filter,
-      nowUs: this.#leaderClock?.nowUs() ?? engine.nowUs,
-    });
-    // What was just read may rest on entries that are not committed yet.
-    const seenIndex = this.#inFlight.newest?.index ?? 0;
-    while (seenIndex > this.#replica.appliedIndex) {
-      await this.#nextChange();
-      if (this.#failure !== undefined) throw nodeFailed(this.#failure);
-    }
-    return list;
+    const check = (): void => this.#checkRead(engine, options, leaderClock);
+    const result = await this.#readTurns.run(read(this.#view()), { deadlineUs, check });
+    await this.#confirmRead(check, options);
+    return result;
+  }
+
+  waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<void> {
+    if (this.#failure !== undefined || this.#isStopping) return Promise.resolve();
+    return this.#appendWatch.wait(marks, options);
   }
 
   status(): BrokerStatus {
@@ -230,6 +258,7 @@ export class LocalBroker implements Broker {
     const { clock, limits, log, hardState } = this.#parts;
     const giveUpUs = clock.monotonicUs() + limits.stopUs;
     for (const pop of this.#lot.expire(() => true)) pop.answerEmpty();
+    this.#appendWatch.endAll();
     this.#pump();
     while (this.#isBusy() && this.#failure === undefined && clock.monotonicUs() < giveUpUs) {
       await this.#nextChange();
@@ -238,6 +267,7 @@ export class LocalBroker implements Broker {
     this.#deadlines.cancel();
     await this.#driver.settled();
     this.#rejectAll((request) => (request.state === 'planned' ? inDoubt(request) : nodeStopping()));
+    this.#readTurns.close(nodeStopping());
     if (this.#failure === undefined) {
       // The commit index rides along, so that the next start need not wait to learn it.
       await hardState.save({ ...hardState.current, commitIndex: this.#raft.status.commitIndex });
@@ -254,6 +284,40 @@ export class LocalBroker implements Broker {
     if (!isParked) return;
     this.#lot.expectAnswered(this.#parts.clock.monotonicUs());
     this.#armDeadlines();
+  }
+
+  get #isReadable(): boolean {
+    return this.#failure === undefined && this.#replica.isCurrent;
+  }
+
+  #view(): EngineView {
+    const { engine } = this.#replica;
+    return engine.view(this.#leaderClock?.nowUs() ?? engine.nowUs);
+  }
+
+  /** Throws when a read in progress has lost what it reads, or its time. */
+  #checkRead(engine: Engine, options: ReadOptions, leaderClock: LeaderClock | undefined): void {
+    if (this.#failure !== undefined) throw nodeFailed(this.#failure);
+    if (this.#replica.engine !== engine || !this.#replica.isCurrent) throw readLost();
+    if (options.from === 'leader' && this.#leaderClock !== leaderClock) throw readLost();
+    if (options.deadlineUs <= this.#parts.clock.monotonicUs()) throw readLate();
+  }
+
+  /** Waits until what a read has seen is committed and, if it must be, proven to be the newest. */
+  async #confirmRead(check: () => void, { from }: ReadOptions): Promise<void> {
+    check();
+    const seenIndex = this.#inFlight.newest?.index ?? 0;
+    if (seenIndex <= this.#replica.appliedIndex && from === 'leader') {
+      const waiting = Promise.withResolvers<void>();
+      this.#readBarrier.add([waiting]);
+      this.#readBarrier.start();
+      this.#deferPump();
+      return waiting.promise;
+    }
+    while (seenIndex > this.#replica.appliedIndex) {
+      await this.#nextChange();
+      check();
+    }
   }
 
   #isBusy(): boolean {
@@ -296,6 +360,7 @@ export class LocalBroker implements Broker {
     } catch (error) {
       this.#fail(error);
     }
+    this.#appendWatch.changed();
     for (const wake of this.#watchers.splice(0)) wake();
   }
 
@@ -376,6 +441,7 @@ export class LocalBroker implements Broker {
     this.#checkpoints.committed(entry);
     if (planned !== undefined) this.#answer(planned.settlements);
     this.#barrier.start();
+    this.#readBarrier.start();
   }
 
   #roleChanged(state: SoftState): void {
@@ -387,6 +453,7 @@ export class LocalBroker implements Broker {
     this.#checkpoints.leadershipLost(this.#replica.appliedIndex);
     const isAhead = open.length > 0 || this.#raft.status.lastIndex > this.#replica.appliedIndex;
     open.push(...this.#barrier.abort());
+    for (const waiting of this.#readBarrier.abort()) waiting.reject(readLost());
     for (const request of [...open.map((it) => it.request), ...this.#planner.drain()]) {
       if (request.state !== 'answered') request.fail(inDoubt(request));
     }
@@ -456,5 +523,6 @@ export class LocalBroker implements Broker {
     for (const request of open) {
       if (request.state !== 'answered') request.fail(reason(request));
     }
+    for (const waiting of this.#readBarrier.abort()) waiting.reject(readLost());
   }
 }

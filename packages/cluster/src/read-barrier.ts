@@ -2,24 +2,28 @@
 // that was paused must not answer from what it remembers (I7). Many answers share one confirmation.
 
 import type { RaftNode, ReadState } from '@queen-ts/raft';
-import type { Settlement } from './planner.ts';
+
+/** How many barriers a node may have: their context ids must differ. */
+const BARRIER_COUNT_MAX = 2;
 
 /** Answers that wait for a confirmed leadership. */
-export class ReadBarrier {
+export class ReadBarrier<T> {
   readonly #raft: RaftNode;
-  #nextContext = 1;
+  #nextContext: number;
   /** The round that runs, and the answers it confirms. */
-  #round: { readonly contextId: number; readonly settlements: readonly Settlement[] } | undefined;
+  #round: { readonly contextId: number; readonly answers: readonly T[] } | undefined;
   /** Answers that came while the round ran: they wait for the next one. */
-  #waiting: Settlement[] = [];
+  #waiting: T[] = [];
 
-  constructor(raft: RaftNode) {
+  /** @param barrier number of this barrier among those of the node, from 0. */
+  constructor(raft: RaftNode, barrier: number) {
     this.#raft = raft;
+    this.#nextContext = BARRIER_COUNT_MAX + barrier;
   }
 
   /** Adds answers; the round starts with the next {@link start}. */
-  add(settlements: readonly Settlement[]): void {
-    this.#waiting.push(...settlements);
+  add(answers: readonly T[]): void {
+    for (const answer of answers) this.#waiting.push(answer);
   }
 
   /** Starts a round if answers wait and none runs. */
@@ -28,8 +32,8 @@ export class ReadBarrier {
     const contextId = this.#nextContext;
     const result = this.#raft.readIndex(contextId);
     if (!result.ok) return;
-    this.#nextContext += 1;
-    this.#round = { contextId, settlements: this.#waiting };
+    this.#nextContext += BARRIER_COUNT_MAX;
+    this.#round = { contextId, answers: this.#waiting };
     this.#waiting = [];
   }
 
@@ -37,18 +41,18 @@ export class ReadBarrier {
    * Takes what a confirmation releases. Its index needs no look: a leader's engine contains its whole
    * log, which no confirmed index is beyond.
    */
-  confirm(read: ReadState): readonly Settlement[] {
+  confirm(read: ReadState): readonly T[] {
     if (this.#round?.contextId !== read.contextId) return [];
-    const { settlements } = this.#round;
+    const { answers } = this.#round;
     this.#round = undefined;
-    return settlements;
+    return answers;
   }
 
   /** Takes every answer that can no longer be confirmed: the leadership ended. */
-  abort(): readonly Settlement[] {
-    const settlements = [...(this.#round?.settlements ?? []), ...this.#waiting];
+  abort(): readonly T[] {
+    const answers = [...(this.#round?.answers ?? []), ...this.#waiting];
     this.#round = undefined;
     this.#waiting = [];
-    return settlements;
+    return answers;
   }
 }

@@ -54,3 +54,28 @@ export function inDoubt(request: Request): BrokerError {
   const code = request.command.kind === 'push' ? 'timeout' : 'outcome_unknown';
   return new BrokerError(code, 'the outcome is unknown: it was not durable before the deadline');
 }
+
+/** As many reads as allowed run. */
+export function tooManyReads(): BrokerError {
+  return new BrokerError('overloaded', 'too many reads run on this node; try again later');
+}
+
+/** As many partitions as allowed are watched by waiting fetches. */
+export function tooManyWaits(): BrokerError {
+  return new BrokerError('overloaded', 'too many fetches wait on this node; try again later');
+}
+
+/** The deadline passed while a read ran or waited for its confirmation. */
+export function readLate(): BrokerError {
+  return new BrokerError('timeout', 'the request deadline elapsed before the read was complete');
+}
+
+/** The state that was read is not this node's any more. */
+export function readLost(): BrokerError {
+  return new BrokerError('retry', 'the leader changed while the state was read');
+}
+
+/** Only a leader can tell what every write has left. */
+export function notLeader(): BrokerError {
+  return new BrokerError('no_leader', 'this node does not lead: it cannot confirm what it reads');
+}

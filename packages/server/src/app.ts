@@ -7,12 +7,18 @@ import type { Edge } from './edge.ts';
 import type { EdgeEnv } from './http/exchange.ts';
 import { ackRoutes } from './routes/ack.ts';
 import { configureRoutes } from './routes/configure.ts';
+import { consumerGroupRoutes } from './routes/consumer-groups.ts';
+import { deadLetterRoutes } from './routes/dead-letters.ts';
+import { groupChangeRoutes } from './routes/group-changes.ts';
 import { healthRoutes } from './routes/health.ts';
 import { leaseRoutes } from './routes/lease.ts';
+import { messageRoutes } from './routes/messages.ts';
 import { metricsRoutes } from './routes/metrics.ts';
+import { offsetReadRoutes } from './routes/offset-reads.ts';
 import { popRoutes } from './routes/pop.ts';
 import { pushRoutes } from './routes/push.ts';
 import { queueRoutes } from './routes/queues.ts';
+import { rollupRoutes } from './routes/rollups.ts';
 import { routedApp } from './routed-app.ts';
 
 /** Builds the app. `registry` is what `/metrics/prometheus` shows. */
@@ -24,6 +30,12 @@ export function createApp(edge: Edge, registry: Registry): Hono<EdgeEnv> {
     ...leaseRoutes(edge),
     ...configureRoutes(edge),
     ...queueRoutes(edge),
+    ...rollupRoutes(edge),
+    ...deadLetterRoutes(edge),
+    ...messageRoutes(edge),
+    ...consumerGroupRoutes(edge),
+    ...groupChangeRoutes(edge),
+    ...offsetReadRoutes(edge),
     ...healthRoutes(edge),
     ...metricsRoutes(edge, registry),
   ];

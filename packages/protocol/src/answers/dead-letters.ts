@@ -32,7 +32,7 @@ export function* renderDeadLetters(page: {
 }): Generator<Piece> {
   const { deadLetters, total, limit, offset } = page;
   yield '{"messages":[';
-  yield* commaSeparated(deadLetters.values().map(renderRow));
+  yield* commaSeparated(deadLetters, renderRow);
   yield `],"total":${total},"pagination":${JSON.stringify({ limit, offset })}}`;
 }
 

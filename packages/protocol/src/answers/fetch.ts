@@ -36,7 +36,7 @@ export function* renderFetch(
   payloads: PayloadReader,
 ): Generator<Piece> {
   yield '{"entries":[';
-  yield* commaSeparated(rows.values().map((row) => renderRow(row, payloads)));
+  yield* commaSeparated(rows, (row) => renderRow(row, payloads));
   yield ']}';
 }
 

@@ -61,7 +61,7 @@ export function* renderMessages(
     return renderMessageRow(row, { message, isAvailable, hashKey: source.hashKey });
   };
   yield '{"messages":[';
-  yield* commaSeparated(page.messages.values().map(renderRow));
+  yield* commaSeparated(page.messages, renderRow);
   const { limit, offset, messages } = page;
   const tail = { total: messages.length, pagination: { limit, offset }, mode: modeOf(page) };
   yield `],${JSON.stringify(tail).slice(1)}`;

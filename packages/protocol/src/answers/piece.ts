@@ -3,12 +3,15 @@
 /** A part of a JSON document: text, or bytes that already are JSON in UTF-8. */
 export type Piece = string | Uint8Array;
 
-/** Separates items that were not separated yet: `before` what comes first, then commas. */
-export function* commaSeparated(items: Iterable<Iterable<Piece>>): Generator<Piece> {
+/** Renders rows one after the other, with commas between them. */
+export function* commaSeparated<T>(
+  rows: readonly T[],
+  render: (row: T) => Iterable<Piece>,
+): Generator<Piece> {
   let isFirst = true;
-  for (const item of items) {
+  for (const row of rows) {
     if (!isFirst) yield ',';
     isFirst = false;
-    yield* item;
+    yield* render(row);
   }
 }

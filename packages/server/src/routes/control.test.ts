@@ -1,4 +1,4 @@
-// Leases, configuration and queue resources over a fake broker.
+// Leases, configuration and the deletion of queues over a fake broker.
 
 import type { ConfigureCommand } from '@queen-ts/protocol';
 import { CONFIGURED_QUEUE_DEFAULTS } from '@queen-ts/protocol';
@@ -89,87 +89,5 @@ describe('deleting a queue', () => {
     const second = await app.request(path, { method: 'DELETE' });
     expect(second.status).toBe(200);
     expect(await second.json()).toMatchObject({ deleted: false, existed: false, queue: 'a/b' });
-  });
-});
-
-describe('listing queues', () => {
-  const queue = {
-    id: [1, 2, 3, 4],
-    name: 'mail.out',
-    options: { ...CONFIGURED_QUEUE_DEFAULTS, namespace: 'mail', task: 'out' },
-    createdUs: Date.UTC(2027, 0, 2) * 1000 + 5,
-    partitions: 3,
-    segments: 9,
-    messages: { total: 20, pending: 8, processing: 2, completed: 9, deadLetter: 1 },
-    retainedBytes: 4096,
-  } as const;
-
-  test('shows counts, options and labels', async () => {
-    const { app, broker } = testEdge();
-    broker.queueList = [queue];
-    const answer = await app.request('/api/v1/resources/queues');
-    expect(answer.status).toBe(200);
-    const { namespace, task, ...options } = queue.options;
-    expect(await answer.json()).toEqual({
-      queues: [
-        {
-          id: '00000001-0000-0002-0000-000300000004',
-          name: 'mail.out',
-          queue: 'mail.out',
-          namespace,
-          task,
-          storage: 'segments',
-          partitions: 3,
-          segments: { segments: 9, messages: 20 },
-          messages: queue.messages,
-          retainedBytes: 4096,
-          options: { ...options, maxQueueSize: 0 },
-          createdAt: '2027-01-02T00:00:00.000005Z',
-        },
-      ],
-      kvRows: 0,
-      kvBytes: 0,
-      timerRows: 0,
-      timerBytes: 0,
-    });
-  });
-
-  test('has a short form', async () => {
-    const { app, broker } = testEdge();
-    broker.queueList = [queue];
-    const answer = await app.request('/api/v1/resources/queues?stats=lanes');
-    expect(await answer.json()).toEqual({
-      queues: [
-        {
-          id: '00000001-0000-0002-0000-000300000004',
-          name: 'mail.out',
-          queue: 'mail.out',
-          partitions: 3,
-          createdAt: '2027-01-02T00:00:00.000005Z',
-        },
-      ],
-      stats: 'lanes',
-    });
-  });
-
-  test('filters and pages', async () => {
-    const { app, broker } = testEdge();
-    await app.request('/api/v1/resources/queues');
-    const query = 'namespace=n%26&task=t&search=a+b&limit=5&offset=10';
-    await app.request(`/api/v1/resources/queues?${query}`);
-    expect(broker.filters).toEqual([
-      { namespace: '', task: '', search: '', offset: 0 },
-      { namespace: 'n&', task: 't', search: 'a b', limit: 5, offset: 10 },
-    ]);
-  });
-
-  test.each(['limit=-1', 'limit=many', 'offset=1.5'])('refuses %s in plain text', async (query) => {
-    const { app, broker, lines } = testEdge();
-    const answer = await app.request(`/api/v1/resources/queues?${query}`);
-    expect(answer.status).toBe(400);
-    expect(answer.headers.get('content-type')).toContain('text/plain');
-    expect(await answer.text()).toContain(query.split('=')[0]);
-    expect(broker.filters).toEqual([]);
-    expect(lines).toEqual([]);
   });
 });

@@ -1,13 +1,17 @@
 // A broker that does what a test tells it to, and remembers what it was asked.
 
 import type {
+  AppendMark,
   Broker,
   BrokerStatus,
   PopOptions,
+  ReadOptions,
   RequestOptions,
+  WaitOptions,
   WriteCommand,
 } from '@queen-ts/cluster';
-import type { QueueFilter, QueueList } from '@queen-ts/engine';
+import type { EngineView, Read } from '@queen-ts/engine';
+import { completed } from '@queen-ts/engine';
 import { BrokerError, PUSH_STATUS } from '@queen-ts/protocol';
 import type { Id128, Outcome, PayloadReader, PopCommand, PushOutcome } from '@queen-ts/protocol';
 
@@ -18,15 +22,20 @@ export class FakeBroker implements Broker {
   readonly pops: PopCommand[] = [];
   readonly popOptions: PopOptions[] = [];
   readonly released: Id128[] = [];
-  readonly filters: QueueFilter[] = [];
+  readonly reads: ReadOptions[] = [];
+  readonly waits: (readonly AppendMark[])[] = [];
   readonly deadlines: number[] = [];
   isStopped = false;
-  queueList: QueueList = [];
+  /** The state that reads see; undefined: none is expected. */
+  view: (() => EngineView) | undefined;
   statusFields: Partial<BrokerStatus> = {};
   payloads: PayloadReader = { payload: () => unexpected('payloads') };
   onSubmit: (command: WriteCommand) => Outcome | Promise<Outcome> = () => unexpected('submit');
   onPop: (command: PopCommand, options: PopOptions) => Outcome | Promise<Outcome> = () =>
     unexpected('pop');
+
+  onWait: (marks: readonly AppendMark[], options: WaitOptions) => void | Promise<void> = () =>
+    unexpected('waitForAppends');
 
   async submit(command: WriteCommand, options: RequestOptions): Promise<Outcome> {
     this.commands.push(command);
@@ -44,9 +53,14 @@ export class FakeBroker implements Broker {
     this.released.push(leaseId);
   }
 
-  async listQueues(filter: QueueFilter): Promise<QueueList> {
-    this.filters.push(filter);
-    return this.queueList;
+  async read<T>(read: (view: EngineView) => Read<T>, options: ReadOptions): Promise<T> {
+    this.reads.push(options);
+    return completed(read((this.view ?? (() => unexpected('read')))()));
+  }
+
+  async waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<void> {
+    this.waits.push(marks);
+    return this.onWait(marks, options);
   }
 
   status(): BrokerStatus {

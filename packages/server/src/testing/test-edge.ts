@@ -27,7 +27,11 @@ export interface TestEdge {
 
 /** Builds the edge. */
 export function testEdge(
-  options: { readonly config?: Partial<EdgeConfig>; readonly popsMax?: number } = {},
+  options: {
+    readonly config?: Partial<EdgeConfig>;
+    readonly popsMax?: number;
+    readonly wallUs?: () => number;
+  } = {},
 ): TestEdge {
   const broker = new FakeBroker();
   const lines: string[] = [];
@@ -44,7 +48,10 @@ export function testEdge(
   };
   const edge = createEdge({
     broker,
-    clock: { wallUs: () => 1_700_000_000_000_000, monotonicUs: () => TEST_NOW_US },
+    clock: {
+      wallUs: options.wallUs ?? ((): number => 1_700_000_000_000_000),
+      monotonicUs: () => TEST_NOW_US,
+    },
     rng: new SeededRng(7),
     config,
     log: createLog(

@@ -1,0 +1,63 @@
+// Bodies of the reads by offset (data-plane reference §11).
+
+import { z } from 'zod';
+import { PartitionName } from './partition.ts';
+
+/** Most entries of one call. */
+export const ENTRIES_MAX = 1024;
+
+/** Most bytes of one entry of a fetch, and what it gets when it does not say. */
+const ENTRY_BYTES_MAX = 8 * 1024 * 1024;
+const ENTRY_BYTES_DEFAULT = 1024 * 1024;
+
+/** Longest wait of a fetch. */
+const WAIT_MS_MAX = 30_000;
+
+/** Most rows of one page of partitions. */
+export const PAGE_MAX = 1000;
+
+const entriesOf = <T extends z.ZodType>(entry: T) =>
+  z.array(entry).max(ENTRIES_MAX, 'too many entries');
+
+const held = (options: { readonly min: number; readonly max: number; readonly absent: number }) =>
+  z
+    .int()
+    .nullish()
+    .transform((value) => Math.min(Math.max(options.min, value ?? options.absent), options.max));
+
+/** `POST /fetch`. */
+export const FetchBody = z.object({
+  entries: entriesOf(
+    z.object({
+      queue: z.string(),
+      partition: PartitionName,
+      offset: z.int().min(0),
+      maxBytes: held({ min: 1, max: ENTRY_BYTES_MAX, absent: ENTRY_BYTES_DEFAULT }),
+    }),
+  ),
+  maxWaitMs: held({ min: 0, max: WAIT_MS_MAX, absent: 0 }),
+  minBytes: held({ min: 1, max: Number.MAX_SAFE_INTEGER, absent: 1 }),
+});
+
+/** `POST /fetch/offsets`: a time in milliseconds since the epoch or as ISO text. */
+export const OffsetsBody = z.object({
+  entries: entriesOf(
+    z.object({
+      queue: z.string(),
+      partition: PartitionName,
+      timestamp: z.union([z.int().min(0), z.string()]),
+    }),
+  ),
+});
+
+/** `POST /partitions/changed`. */
+export const ChangedBody = z.object({
+  entries: entriesOf(
+    z.object({
+      queue: z.string(),
+      since: z.string().nullish(),
+      after: z.string().nullish(),
+      limit: held({ min: 1, max: PAGE_MAX, absent: PAGE_MAX }),
+    }),
+  ),
+});

@@ -1,0 +1,58 @@
+// An edge over an engine: commands are planned and reads run at once, as if every entry committed in
+// no time. For routes whose answers are what the state says.
+
+import { EngineDriver } from '@queen-ts/engine/testing';
+import { testEdge } from './test-edge.ts';
+import type { TestEdge } from './test-edge.ts';
+
+/** An answer with its body taken apart. */
+export interface JsonAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** The parsed body. */
+  readonly body: unknown;
+}
+
+/** What a test works with. */
+export interface EngineEdge extends TestEdge {
+  readonly driver: EngineDriver;
+  /** Sends a request; an object as body goes out as JSON, a text as it is. */
+  send(method: string, path: string, body?: object | string): Promise<JsonAnswer>;
+  /** GETs and returns the parsed body of a 200. */
+  get<T>(path: string): Promise<T>;
+}
+
+/** Builds the edge. Its wall clock is the engine's time. */
+export function engineEdge(): EngineEdge {
+  const driver = new EngineDriver();
+  const edge = testEdge({ wallUs: () => driver.nowUs });
+  edge.broker.view = () => driver.engine.view(driver.nowUs);
+  edge.broker.payloads = driver.payloads;
+  edge.broker.onSubmit = (command) => driver.cycle(() => driver.engine.plan(command));
+  const send = async (
+    method: string,
+    path: string,
+    body?: object | string,
+  ): Promise<JsonAnswer> => {
+    const text = typeof body === 'object' ? JSON.stringify(body) : body;
+    const init = text === undefined ? { method } : { method, body: text };
+    const answer = await edge.app.request(path, init);
+    const answered = await answer.text();
+    return { status: answer.status, text: answered, body: parsed(answered) };
+  };
+  const get = async <T>(path: string): Promise<T> => {
+    const { status, text, body } = await send('GET', path);
+    if (status !== 200) throw new Error(`${path} gave ${status}: ${text}`);
+    return body as T;
+  };
+  return { ...edge, driver, send, get };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Some refusals are plain text.
+    return undefined;
+  }
+}
