@@ -12,7 +12,7 @@ export interface EngineLimits {
    * message of a partition that goes beyond, so that one message is delivered whatever its size.
    */
   readonly popBytesMax: number;
-  /** Partitions that one pop may look at before it gives up and is signalled to come back. */
+  /** Partitions that one pop may look at in vain before it is cut short: its caller plans it again. */
   readonly partitionsScannedMax: number;
   /** Partitions or dead letters that one step of a command of the control plane looks at. */
   readonly stepRowsMax: number;
@@ -31,6 +31,9 @@ export const ENGINE_LIMITS_DEFAULT: EngineLimits = {
   timersFiredMax: 4_096,
   ackMessagesScannedMax: 65_536,
 };
+
+/** Most partitions that one pop claims, also when it asked for no cap: the core thread has others to serve. */
+export const CLAIMED_PARTITIONS_MAX = 32_768;
 
 /** Most messages that one conflating pop delivers (reference §2.6). */
 export const CONFLATED_WIDTH_MAX = 64;

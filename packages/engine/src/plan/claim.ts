@@ -21,8 +21,10 @@ export interface Claiming {
   messagesLeft: number;
   partitionsLeft: number;
   bytesLeft: number;
-  /** Partitions that the call may still look at. */
+  /** Partitions that the call may still look at in vain. */
   scansLeft: number;
+  /** Whether it gave up because of that. */
+  isCut: boolean;
   messageCount: number;
   isConflating: boolean;
   isConflict: boolean;

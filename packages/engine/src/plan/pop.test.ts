@@ -110,6 +110,26 @@ describe('a pop of a queue', () => {
     expect(driver.signals()).toContainEqual({ queue: 'q', group: 'g', partition: undefined });
   });
 
+  test('says that a search was cut short, so that nobody takes it for an empty queue', () => {
+    const driver = new EngineDriver({ partitionsScannedMax: 128 });
+    driver.checksRows = false;
+    for (let i = 0; i < 300; i += 1) {
+      driver.push({ queue: 'q', partition: `p${i}` });
+      driver.pop({ queue: 'q', partition: `p${i}`, group: 'g', autoAck: true });
+    }
+    const pop = { queue: 'q', group: 'g' };
+    const cuts = [1, 2, 3].map(() => driver.pop(pop).isCut);
+    expect(cuts).toEqual([true, true, false]);
+  });
+
+  test('claims every partition that the batch has room for, however many were not looked at', () => {
+    const driver = new EngineDriver({ partitionsScannedMax: 128 });
+    driver.checksRows = false;
+    for (let i = 0; i < 1000; i += 1) driver.push({ queue: 'q', partition: `p${i}` });
+    const popped = driver.pop({ queue: 'q', group: 'g', partitions: 0, batch: 5000 });
+    expect(popped.partitions.length).toBe(1000);
+  });
+
   test('does not let a busy ring starve partitions that the group has not looked at', () => {
     const driver = new EngineDriver();
     driver.checksRows = false;
@@ -462,6 +482,13 @@ describe('the size of an answer', () => {
     expect(seen).toEqual(Array.from({ length: 100 }, (_, i) => i));
   });
 
+  test('ends the call where it is reached, also when what is left is claimable at once', () => {
+    const driver = new EngineDriver({ popBytesMax: 1000 });
+    driver.push(Array.from({ length: 10 }, () => ({ queue: 'q' })));
+    const { partitions, messages } = driver.pop({ queue: 'q', partitions: 3, autoAck: true });
+    expect([partitions, messages.length]).toEqual([['Default'], 3]);
+  });
+
   test('is bounded over many partitions', () => {
     const driver = new EngineDriver(LIMITS);
     pushLarge(driver, 40, (n) => `p-${n}`);
@@ -482,13 +509,6 @@ describe('the size of an answer', () => {
     expect(driver.pop({ queue: 'q' }).messages.map((message) => message.data)).toEqual(['small']);
   });
 });
-  test('ends the call where it is reached, also when what is left is claimable at once', () => {
-    const driver = new EngineDriver({ popBytesMax: 1000 });
-    driver.push(Array.from({ length: 10 }, () => ({ queue: 'q' })));
-    const { partitions, messages } = driver.pop({ queue: 'q', partitions: 3, autoAck: true });
-    expect([partitions, messages.length]).toEqual([['Default'], 3]);
-  });
-
 
 describe('a conflating group', () => {
   const pop = { queue: 'q', group: 'g', conflation: true } as const;

@@ -4,7 +4,7 @@
 import { assert, encodeUtf8, unreachable } from '@queen-ts/base';
 import { QUEUE_MODE_GROUP } from '@queen-ts/protocol';
 import type { EmptyReason, PopCommand, PopOutcome, Refused } from '@queen-ts/protocol';
-import { CONFLATED_WIDTH_MAX } from '../limits.ts';
+import { CLAIMED_PARTITIONS_MAX, CONFLATED_WIDTH_MAX } from '../limits.ts';
 import type { GroupState, QueueState } from '../queue-state.ts';
 import type { State } from '../state.ts';
 import { answeredLeaseId, claimPartition, mayClaim } from './claim.ts';
@@ -15,8 +15,8 @@ import { ensureKnown, ensureRegistered, seedOfCall } from './groups.ts';
 import { queuesByLabels } from './labels.ts';
 import { ensureQueue } from './queues.ts';
 
-/** Ordinals that a walk looks at before each look into the ring. */
-const WALK_STEPS = 64;
+/** Ordinals that a walk looks at while the ring is empty, and before each look into a ring that is not. */
+const WALK_STEPS = { EMPTY: 64, BUSY: 4 } as const;
 
 /** Plans a pop. */
 export function planPop(context: PlanContext, command: PopCommand): PopOutcome | Refused {
@@ -37,6 +37,7 @@ export function planPop(context: PlanContext, command: PopCommand): PopOutcome |
     isConflating: false,
     isConflict: false,
     reason: 'empty',
+    isCut: false,
   };
   if (context.state.maintenance.popPaused) claiming.reason = 'paused';
   else popScope(context, claiming);
@@ -74,7 +75,9 @@ function popQueue(context: PlanContext, claiming: Claiming, queue: QueueState): 
     const row = nextCandidate(context, claiming, group);
     if (row === 0) break;
     const reason = claimPartition(context, claiming, { queue, group, row, seed: undefined });
-    if (reason !== undefined) noteReason(claiming, reason);
+    if (reason === undefined) continue;
+    claiming.scansLeft -= 1;
+    noteReason(claiming, reason);
   }
   if (claiming.claims.length > 0 || claiming.reason !== 'empty') return;
   claiming.reason = standingReason(queue, group);
@@ -82,7 +85,13 @@ function popQueue(context: PlanContext, claiming: Claiming, queue: QueueState): 
 
 /** Whether the call's budgets allow another partition: the last one may go beyond the bytes. */
 function mayClaimMore(claiming: Claiming): boolean {
-  return claiming.messagesLeft > 0 && claiming.partitionsLeft > 0 && claiming.bytesLeft > 0;
+  const { messagesLeft, partitionsLeft, bytesLeft, claims } = claiming;
+  return (
+    messagesLeft > 0 &&
+    partitionsLeft > 0 &&
+    bytesLeft > 0 &&
+    claims.length < CLAIMED_PARTITIONS_MAX
+  );
 }
 
 function popLabels(
@@ -148,28 +157,32 @@ function nextCandidate(context: PlanContext, claiming: Claiming, group: GroupSta
     if (group.walkFrom < partitions.end) claiming.scansLeft -= walk(state, group);
     if (group.ready.size === 0 && group.walkFrom >= partitions.end) return 0;
     if (claiming.scansLeft <= 0) {
+      claiming.isCut = true;
       if (state.isSignalling) state.signals.armed(group.number, 0);
       return 0;
     }
     const ordinal = group.ready.shift();
     if (ordinal < 0) continue;
-    claiming.scansLeft -= 1;
     const row = partitions.row(ordinal);
     if (row !== 0) return row;
+    claiming.scansLeft -= 1;
   }
 }
 
-/** Looks at some ordinals that the group has not looked at yet. Returns how many. */
+/** Looks at some ordinals that the group has not looked at yet. Returns how many led to nothing. */
 function walk(state: State, group: GroupState): number {
   const { partitions } = group.queue;
   const from = group.walkFrom;
-  const toExclusive = Math.min(from + WALK_STEPS, partitions.end);
+  const steps = group.ready.size === 0 ? WALK_STEPS.EMPTY : WALK_STEPS.BUSY;
+  const toExclusive = Math.min(from + steps, partitions.end);
   group.walkFrom = toExclusive;
+  let missed = 0;
   for (let ordinal = from; ordinal < toExclusive; ordinal += 1) {
     const row = partitions.row(ordinal);
     if (row !== 0 && mayClaim(state, group, row)) group.ready.push(ordinal);
+    else missed += 1;
   }
-  return toExclusive - from;
+  return missed;
 }
 
 function noteConflation(claiming: Claiming, group: GroupState): void {
@@ -204,6 +217,7 @@ function outcomeOf(claiming: Claiming): PopOutcome {
     claims,
     messageCount,
     emptyReason: claims.length === 0 ? claiming.reason : undefined,
+    isCut: claims.length === 0 && claiming.isCut,
     conflation: claiming.isConflating,
     conflationConflict: claiming.isConflict,
   };
