@@ -15,6 +15,9 @@ export const NAME_BUDGET_BYTES = 447;
 /** Most items of one push; their ids count up in one word (`UUID_RESERVE_MAX` of base). */
 export const PUSH_ITEMS_MAX = 2 ** 24;
 
+/** Longest namespace or task label of a queue in bytes of UTF-8. */
+export const LABEL_BYTES_MAX = 411;
+
 /** Longest transaction id in bytes of UTF-8. */
 export const TRANSACTION_ID_BYTES_MAX = 65_535;
 

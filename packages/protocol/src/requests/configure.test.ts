@@ -27,7 +27,7 @@ describe('parseConfigure', () => {
       options: { leaseTime: 30, retentionEnabled: true },
       queueId: [1, 2, 3, 4],
     });
-    expect(parse({ queue: '', mode: 'replace' })).toMatchObject({ queue: '', mode: 'replace' });
+    expect(parse({ queue: 'q', mode: 'replace' })).toMatchObject({ queue: 'q', mode: 'replace' });
     expect(parse({ queue: 'q', mode: null })).toMatchObject({ mode: 'merge', options: {} });
   });
 
@@ -54,6 +54,13 @@ describe('parseConfigure', () => {
       namespace: '',
       task: '',
     });
+  });
+
+  it('refuses an empty queue name and labels that are longer than a name may be', () => {
+    expect(parse({ queue: '' })).toMatchObject({ kind: 'refused', code: 'bad_request' });
+    const long = 'é'.repeat(206);
+    expect(parse({ queue: 'q', task: long })).toMatchObject({ code: 'name_too_long' });
+    expect(parse({ queue: 'q', task: long.slice(1) })).toMatchObject({ kind: 'configure' });
   });
 
   it('bounds what the reference bounds', () => {
@@ -95,9 +102,9 @@ describe('parseConfigure', () => {
     ['', 'bad_body', /must be a JSON object/],
     ['[]', 'bad_body', /must be a JSON object/],
     ['{"queue"', 'bad_body', /must be a JSON object/],
-    ['{}', 'bad_request', /"queue" must be a string/],
-    ['{"queue":null}', 'bad_request', /"queue" must be a string/],
-    ['{"queue":"\\ud800"}', 'bad_request', /"queue" must be a string/],
+    ['{}', 'bad_request', /"queue" must be a non-empty string/],
+    ['{"queue":null}', 'bad_request', /"queue" must be a non-empty string/],
+    ['{"queue":"\\ud800"}', 'bad_request', /"queue" must be a non-empty string/],
     [`{"queue":"${'q'.repeat(412)}"}`, 'name_too_long', /^queue is too long/],
     ['{"queue":"q","mode":"patch"}', 'bad_request', /"mode" must be "merge" or "replace"/],
     ['{"queue":"q","options":[]}', 'bad_request', /"options" must be an object/],

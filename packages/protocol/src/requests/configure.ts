@@ -3,6 +3,7 @@
 
 import { decodeUtf8, utf8Size } from '@queen-ts/base';
 import type { ConfigureCommand, Id128 } from '../commands.ts';
+import { LABEL_BYTES_MAX } from '../limits.ts';
 import { nameBudgetError } from '../names.ts';
 import type { Refused } from '../outcomes.ts';
 import { QUEUE_OPTION_NAMES } from '../queue-options.ts';
@@ -34,8 +35,8 @@ export function parseConfigure(
     return refuse('bad_body', `the body must be a JSON object: ${FORM}`);
   }
   const queue = member(request, 'queue');
-  if (typeof queue !== 'string' || !queue.isWellFormed()) {
-    return refuse('bad_request', `"queue" must be a string: ${FORM}`);
+  if (typeof queue !== 'string' || queue === '' || !queue.isWellFormed()) {
+    return refuse('bad_request', `"queue" must be a non-empty string: ${FORM}`);
   }
   const tooLong = nameBudgetError({
     tenant: utf8Size(context.tenant),
@@ -50,6 +51,11 @@ export function parseConfigure(
   }
   const options = readOptions(request);
   if (!options.ok) return options.refusal;
+  const longLabel = tooLongLabel(options.patch);
+  if (longLabel !== undefined) {
+    const message = `"${longLabel}" may have ${LABEL_BYTES_MAX} bytes of UTF-8`;
+    return refuse('name_too_long', message);
+  }
   return {
     kind: 'configure',
     queue,
@@ -78,6 +84,11 @@ function readOptions(request: Members): OptionsResult {
   }
   // readOption has given each name a value of its own type.
   return { ok: true, patch: patch as QueueOptionsPatch };
+}
+
+function tooLongLabel(patch: QueueOptionsPatch): 'namespace' | 'task' | undefined {
+  const labels = ['namespace', 'task'] as const;
+  return labels.find((label) => utf8Size(patch[label] ?? '') > LABEL_BYTES_MAX);
 }
 
 /** The value sent for an option. Labels at the top level count only as non-empty strings. */
