@@ -77,8 +77,12 @@ export class State {
   /** Whether somebody drains the signals: on the leader. */
   isSignalling = false;
 
+  /** Seeds the hashes of everything that clients name. */
+  readonly tableSeed: number;
+
   constructor(payload: PayloadReader, tableSeed: number) {
     this.payload = payload;
+    this.tableSeed = tableSeed;
     this.partitions = new Partitions(tableSeed);
     this.cursors = new Cursors(tableSeed);
   }

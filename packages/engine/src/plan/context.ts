@@ -21,7 +21,7 @@ export class PlanContext {
   /** Replaced for every cycle: the finished payload is handed over. */
   payload = new ByteWriter({ capacity: 0 });
   /** Matches the ids of ack targets. */
-  readonly matcher = new IdMatcher();
+  readonly matcher: IdMatcher;
   /** Counts pops by label, so that none of the queues is always first. */
   labelTurn = 0;
   /** Queues by labels, valid for one version of the queue table. */
@@ -35,6 +35,7 @@ export class PlanContext {
   constructor(state: State, limits: EngineLimits) {
     this.state = state;
     this.limits = limits;
+    this.matcher = new IdMatcher(state.tableSeed);
   }
 
   /** Writes an effect to the entry and applies it. */

@@ -1,12 +1,12 @@
 // Finds the offsets of the messages that ack items name. Items mostly come in the order of delivery:
-// then each message is compared with the next item only. The first surprise builds a hash table over
+// then each message is compared with the next item only. The first surprise builds hash tables over
 // the items. The k-th item of an id takes its k-th occurrence.
 
 import type { AckCommand, BlockReader } from '@queen-ts/protocol';
 import { BLOCK_FLAG, ID_WORDS } from '@queen-ts/protocol';
+import { IdChains } from './id-chains.ts';
 
 const UNRESOLVED = -1;
-const TABLE_SLOTS_MIN = 16;
 
 /** The ids of one ack target against the messages of its partition. One target at a time. */
 export class IdMatcher {
@@ -15,13 +15,19 @@ export class IdMatcher {
   #items: readonly number[] = [];
   #offsets = new Float64Array(256);
   #unresolved = 0;
-  /** Next item to expect while there is no table. */
+  /** Next item to expect while there are no chains. */
   #expected = 0;
-  /** Position in `#items` + 1, twice an item; 0 is a free slot. */
-  #table = new Uint32Array(TABLE_SLOTS_MIN);
-  #mask = 0;
-  #hasTable = false;
+  #hasChains = false;
+  /** Items by the hash of their text, and by the UUID that their text is. */
+  readonly #byHash: IdChains;
+  readonly #byUuid: IdChains;
   readonly #id = new Uint32Array(ID_WORDS);
+
+  /** @param seed hides where ids land from clients, who choose them. */
+  constructor(seed: number) {
+    this.#byHash = new IdChains(seed);
+    this.#byUuid = new IdChains(seed);
+  }
 
   /** Items without an offset. */
   get unresolved(): number {
@@ -34,7 +40,7 @@ export class IdMatcher {
     this.#items = items;
     this.#unresolved = items.length;
     this.#expected = 0;
-    this.#hasTable = false;
+    this.#hasChains = false;
     if (this.#offsets.length < items.length) this.#offsets = new Float64Array(items.length * 2);
     this.#offsets.fill(UNRESOLVED, 0, items.length);
   }
@@ -44,52 +50,55 @@ export class IdMatcher {
     return this.#offsets[position]!;
   }
 
-  /** Gives an item an offset that was found elsewhere. */
-  resolve(position: number, offset: number): void {
-    if (this.#offsets[position] === UNRESOLVED) this.#unresolved -= 1;
-    this.#offsets[position] = offset;
-  }
-
   /** Compares the messages with ordinals [first, toExclusive) of a block, until all is resolved. */
   scan(block: BlockReader, first: number, toExclusive: number): void {
     const isAllMinted = (block.flags & BLOCK_FLAG.ALL_MINTED) !== 0;
     for (let ordinal = first; ordinal < toExclusive && this.#unresolved > 0; ordinal += 1) {
       const isMinted = isAllMinted || !block.hasTransactionId(ordinal);
       const position = this.#find(block, ordinal, isMinted);
-      if (position >= 0) this.resolve(position, block.baseOffset + ordinal);
+      if (position >= 0) this.#resolve(position, block.baseOffset + ordinal);
     }
   }
 
   /** Lets items that repeat an id more often than it occurs take its last occurrence. */
   resolveRepeats(): void {
-    if (this.#unresolved === 0 || this.#unresolved === this.#items.length) return;
-    if (!this.#hasTable) this.#buildTable();
-    for (let position = 0; position < this.#items.length; position += 1) {
-      if (this.#offsets[position] !== UNRESOLVED) continue;
-      const offset = this.#offsetOfTwin(position);
-      if (offset !== UNRESOLVED) this.resolve(position, offset);
+    const count = this.#items.length;
+    if (this.#unresolved === 0 || this.#unresolved === count) return;
+    if (!this.#hasChains) this.#buildChains();
+    const last = new Float64Array(count).fill(UNRESOLVED);
+    for (let position = 0; position < count; position += 1) {
+      const id = this.#byHash.idOf(position);
+      last[id] = Math.max(last[id]!, this.#offsets[position]!);
     }
+    for (let position = 0; position < count; position += 1) {
+      const offset = last[this.#byHash.idOf(position)]!;
+      if (this.#offsets[position] === UNRESOLVED && offset >= 0) this.#resolve(position, offset);
+    }
+  }
+
+  #resolve(position: number, offset: number): void {
+    this.#offsets[position] = offset;
+    this.#unresolved -= 1;
   }
 
   #find(block: BlockReader, ordinal: number, isMinted: boolean): number {
     if (isMinted) block.writeMessageId(ordinal, this.#id, 0);
-    if (!this.#hasTable) {
+    if (!this.#hasChains) {
       const position = this.#expected;
       if (position < this.#items.length && this.#names(position, block, ordinal, isMinted)) {
         this.#expected += 1;
         return position;
       }
-      this.#buildTable();
+      this.#buildChains();
     }
     if (!isMinted) block.writeKey(ordinal, this.#id, 0);
-    let slot = (isMinted ? hashUuid(this.#id, 0) : this.#id[0]!) & this.#mask;
-    for (;;) {
-      const entry = this.#table[slot]!;
-      if (entry === 0) return -1;
-      const isFree = this.#offsets[entry - 1] === UNRESOLVED;
-      if (isFree && this.#names(entry - 1, block, ordinal, isMinted)) return entry - 1;
-      slot = (slot + 1) & this.#mask;
-    }
+    const chains = isMinted ? this.#byUuid : this.#byHash;
+    const id = chains.find(this.#id);
+    if (id < 0) return UNRESOLVED;
+    // An item may be in a chain of either kind; whoever resolves it leaves it in the other one.
+    let position = chains.first(id);
+    while (position >= 0 && this.#offsets[position] !== UNRESOLVED) position = chains.drop(id);
+    return position;
   }
 
   /** Whether an item names a message; its message id is in `#id` when it is minted. */
@@ -97,59 +106,15 @@ export class IdMatcher {
     const command = this.#command!;
     const at = this.#items[position]! * ID_WORDS;
     if (!isMinted) return block.keyEquals(ordinal, command.txnHashes, at);
-    return wordsEqual(this.#id, 0, command.txnUuids, at);
+    const [a, b, c, d] = this.#id;
+    const { txnUuids: ids } = command;
+    return ids[at] === a && ids[at + 1] === b && ids[at + 2] === c && ids[at + 3] === d;
   }
 
-  #buildTable(): void {
+  #buildChains(): void {
     const { txnHashes, txnUuids } = this.#command!;
-    let slots = TABLE_SLOTS_MIN;
-    while (slots < this.#items.length * 4) slots *= 2;
-    if (this.#table.length < slots) this.#table = new Uint32Array(slots);
-    else this.#table.fill(0, 0, slots);
-    this.#mask = slots - 1;
-    this.#hasTable = true;
-    for (let position = 0; position < this.#items.length; position += 1) {
-      const at = this.#items[position]! * ID_WORDS;
-      this.#insert(txnHashes[at]!, position);
-      if (!isZero(txnUuids, at)) this.#insert(hashUuid(txnUuids, at), position);
-    }
+    this.#byHash.build(txnHashes, this.#items);
+    this.#byUuid.build(txnUuids, this.#items);
+    this.#hasChains = true;
   }
-
-  #insert(hash: number, position: number): void {
-    let slot = hash & this.#mask;
-    while (this.#table[slot] !== 0) slot = (slot + 1) & this.#mask;
-    this.#table[slot] = position + 1;
-  }
-
-  /** Highest offset of a resolved item with the same id, or -1. */
-  #offsetOfTwin(position: number): number {
-    const { txnHashes } = this.#command!;
-    const at = this.#items[position]! * ID_WORDS;
-    let offset = UNRESOLVED;
-    let slot = txnHashes[at]! & this.#mask;
-    for (; this.#table[slot] !== 0; slot = (slot + 1) & this.#mask) {
-      const twin = this.#table[slot]! - 1;
-      if (!wordsEqual(txnHashes, this.#items[twin]! * ID_WORDS, txnHashes, at)) continue;
-      if (this.#offsets[twin]! > offset) offset = this.#offsets[twin]!;
-    }
-    return offset;
-  }
-}
-
-/** Minted ids of one push differ in their low word only. */
-function hashUuid(words: Uint32Array, at: number): number {
-  return words[at + 3]! ^ words[at + 2]!;
-}
-
-function isZero(words: Uint32Array, at: number): boolean {
-  return (words[at]! | words[at + 1]! | words[at + 2]! | words[at + 3]!) === 0;
-}
-
-function wordsEqual(a: Uint32Array, aAt: number, b: Uint32Array, bAt: number): boolean {
-  return (
-    a[aAt] === b[bAt] &&
-    a[aAt + 1] === b[bAt + 1] &&
-    a[aAt + 2] === b[bAt + 2] &&
-    a[aAt + 3] === b[bAt + 3]
-  );
 }

@@ -34,6 +34,13 @@ export function hashPair(seed: number, first: number, second: number): number {
   return mix32(absorb(absorb(seed, first), second));
 }
 
+/** Hash of the four words from `at` on. */
+export function hashWords(seed: number, words: ArrayLike<number>, at: number): number {
+  let h = seed;
+  for (let i = at; i < at + 4; i += 1) h = absorb(h, words[i] as number);
+  return mix32(h);
+}
+
 function absorb(h: number, word: number): number {
   let k = Math.imul(word, 0xcc9e2d51);
   k = Math.imul((k << 15) | (k >>> 17), 0x1b873593);

@@ -111,7 +111,7 @@ export function pushCommand(
     row[PUSH_GROUP.ORDER_START] = order.length;
     row[PUSH_GROUP.ORDER_COUNT] = positions.length;
     groupColumns.push(...row);
-    order.push(...positions);
+    for (const position of positions) order.push(position);
   }
   return {
     kind: 'push',
