@@ -27,6 +27,7 @@ async function replay(seed: number, mutant: string | undefined): Promise<boolean
 
 async function runMany(options: SimArguments): Promise<boolean> {
   const { seeds, base, minutes, workers, mutant } = options;
+  const failuresMax = options.failures;
   const totals = new Totals();
   const startMs = performance.now();
   const elapsedMs = (): number => performance.now() - startMs;
@@ -35,8 +36,8 @@ async function runMany(options: SimArguments): Promise<boolean> {
   await runPool({
     workers,
     next: () => {
-      const isOver = position >= seeds || elapsedMs() > minutes * MS_PER_MINUTE || failures > 0;
-      if (isOver) return undefined;
+      const isTimeOver = elapsedMs() > minutes * MS_PER_MINUTE;
+      if (position >= seeds || isTimeOver || failures >= failuresMax) return undefined;
       position += 1;
       return { seed: base + position - 1, mutant };
     },

@@ -86,7 +86,6 @@ export class Client {
       [(): void => this.#pop(), popWeight],
       [(): void => this.#settle(), this.#claims.length > 0 ? 4 : 0],
       [(): void => this.#extend(), this.#claims.length > 0 ? 0.5 : 0],
-      [(): void => this.#list(), 0.2],
     ]);
     action();
   }
@@ -129,12 +128,12 @@ export class Client {
   }
 
   #pop(): void {
-    const { popBatchMax, leaseSecondsMax, groups, waitRate } = this.#workload;
+    const { popBatchMax, leaseSecondsMax, groups, waitRate, pinnedRate } = this.#workload;
     const leaver = new AbortController();
     const autoAck = this.#dice.chance(0.1);
     const pop: Pop = {
       queue: this.#queue(),
-      partition: this.#dice.chance(0.3) ? this.#partition() : undefined,
+      partition: this.#dice.chance(pinnedRate) ? this.#partition() : undefined,
       group: autoAck ? AUTO_GROUP : `g${this.#dice.between(1, groups)}`,
       batch: this.#dice.between(1, popBatchMax),
       leaseSeconds: this.#dice.between(1, leaseSecondsMax),
@@ -202,31 +201,18 @@ export class Client {
     );
   }
 
-  #list(): void {
-    this.#send(
-      {
-        // A list is no command; its answer only has to come.
-        submit: async (broker) => {
-          await broker.listQueues({});
-          return { kind: 'release', released: 0 };
-        },
-        answered: () => {},
-      },
-      () => {},
-    );
-  }
-
   #send(operation: Operation, done: (outcome: Outcome | undefined) => void): void {
     const { electionMs } = this.#cluster.world.profile;
+    const isStray = this.#dice.chance(this.#workload.strayRate);
     this.#isWaiting = true;
     this.#port.send({
       ...operation,
-      nodeId: this.#target,
-      waitUs: electionMs * 1000 * this.#dice.pick([1, 3]),
+      nodeId: isStray ? this.#dice.pick(this.#cluster.nodes).id : this.#target,
+      waitUs: electionMs * 1000 * this.#dice.pick([0.5, 1, 4]),
       done: (outcome) => {
         this.#isWaiting = false;
         done(outcome);
-        if (outcome === undefined) this.#retarget();
+        if (outcome === undefined && !isStray) this.#retarget();
         this.#think();
       },
     });

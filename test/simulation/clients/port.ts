@@ -21,8 +21,8 @@ export interface PortRequest {
   readonly done: (outcome: Outcome | undefined) => void;
 }
 
-/** Longer than any node takes: the client gives up. */
-const PATIENCE_US = 500_000;
+/** A client gives up when the answer is this much later than the broker promised. */
+const PATIENCE_US = 50_000;
 
 /** Sends requests. */
 export class ClientPort {
@@ -38,7 +38,8 @@ export class ClientPort {
   send(request: PortRequest): void {
     const { time } = this.#cluster.world;
     let isDone = false;
-    const patienceUs = request.waitUs + PATIENCE_US;
+    const { latencyUs } = this.#cluster.world.profile.network;
+    const patienceUs = request.waitUs + PATIENCE_US + 4 * latencyUs;
     const givingUp = time.after(patienceUs, 'client', 0, () => finish(undefined));
     const finish = (outcome: Outcome | undefined): void => {
       if (isDone) return;

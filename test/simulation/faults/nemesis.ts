@@ -86,6 +86,8 @@ export class Nemesis {
       case 'pause':
         node.pause();
         return this.#later(() => node.resume());
+      case 'pauseAndCut':
+        return this.#pauseAndCut(this.#cluster.leader ?? node);
       case 'slowDisk':
         node.disk.slownessUs = this.#dice.pick([5_000, 100_000, 1_000_000]);
         return this.#later(() => (node.disk.slownessUs = 0));
@@ -120,6 +122,25 @@ export class Nemesis {
     this.#later(() => {
       node.isHeldDown = false;
       if (!(node.isLost && node.disk.hasDamage)) node.start();
+    });
+  }
+
+  /** A leader sleeps long enough to be replaced, and wakes up where nobody can tell it so. */
+  #pauseAndCut(node: SimNode): void {
+    const { electionMs } = this.#world.profile;
+    const { network } = this.#cluster;
+    const isolate = (): void => network.shape((from, to) => from === node.id || to === node.id);
+    const electionUs = electionMs * 1000;
+    node.pause();
+    isolate();
+    const sleepUs = electionUs * this.#dice.between(2, 5);
+    this.#world.time.after(sleepUs, 'fault', 0, () => {
+      if (this.#isOver) return;
+      isolate();
+      node.resume();
+    });
+    this.#world.time.after(sleepUs + electionUs, 'fault', 0, () => {
+      if (!this.#isOver) network.shape(() => false);
     });
   }
 

@@ -12,6 +12,8 @@ export interface SimArguments {
   /** Stop after this time, however many seeds are left. */
   readonly minutes: number;
   readonly workers: number;
+  /** Stop after this many failing seeds. */
+  readonly failures: number;
   /** A planted bug to run with; only for replays. */
   readonly mutant: string | undefined;
 }
@@ -29,6 +31,7 @@ export function readArguments(argv: readonly string[]): SimArguments {
       base: { type: 'string' },
       minutes: { type: 'string' },
       workers: { type: 'string' },
+      failures: { type: 'string' },
       mutant: { type: 'string' },
     },
   });
@@ -38,6 +41,7 @@ export function readArguments(argv: readonly string[]): SimArguments {
     base: values.base === undefined ? freshBase() : whole('base', values.base),
     minutes: Number(values.minutes ?? Infinity),
     workers: Math.max(1, whole('workers', values.workers ?? '1')),
+    failures: Math.max(1, whole('failures', values.failures ?? '1')),
     mutant: values.mutant,
   };
 }

@@ -17,6 +17,7 @@ export const FAULT_KINDS = [
   'crashLeader',
   'powerCut',
   'pause',
+  'pauseAndCut',
   'slowDisk',
   'writeError',
   'diskFull',
@@ -55,8 +56,12 @@ export interface WorkloadProfile {
   readonly popWeight: number;
   /** Share of pops that wait for messages. */
   readonly waitRate: number;
+  /** Share of requests that go to any node instead of the one that answered last. */
+  readonly strayRate: number;
   readonly queues: number;
   readonly partitions: number;
+  /** Share of pops that ask for one partition. */
+  readonly pinnedRate: number;
   readonly groups: number;
   readonly pushItemsMax: number;
   readonly popBatchMax: number;
@@ -97,7 +102,7 @@ const PROFILE_STREAM = 1;
 export function profileOf(seed: number): Profile {
   const dice = new Dice(seed, PROFILE_STREAM);
   const heartbeatMs = dice.pick([50, 100, 100]);
-  const electionMs = heartbeatMs * dice.pick([2, 3, 5, 10]);
+  const electionMs = heartbeatMs * dice.pick([2, 2, 3, 5, 10]);
   const latencyUs = dice.pick([100, 300, 1_000, 5_000]);
   return {
     nodes: dice.chance(0.3) ? 5 : 3,
@@ -108,8 +113,8 @@ export function profileOf(seed: number): Profile {
       jitterUs: dice.pick([0, latencyUs, 4 * latencyUs]),
       dropRate: dice.pick([0, 0, 0.01, 0.05, 0.15]),
       duplicateRate: dice.pick([0, 0.02, 0.1]),
-      stragglerRate: dice.pick([0, 0.02, 0.1]),
-      stragglerUs: dice.pick([2_000, 20_000, 2 * electionMs * 1000]),
+      stragglerRate: dice.pick([0, 0.02, 0.1, 0.3]),
+      stragglerUs: dice.pick([20_000, 2 * electionMs * 1000, 5 * electionMs * 1000]),
     },
     disk: {
       syncUs: dice.pick([50, 300, 2_000, 10_000]),
@@ -130,13 +135,15 @@ export function profileOf(seed: number): Profile {
 
 function workloadOf(dice: Dice): WorkloadProfile {
   return {
-    clients: dice.between(1, 4),
+    clients: dice.between(1, 6),
     thinkUs: dice.pick([10_000, 40_000, 100_000]),
     pushWeight: dice.pick([1, 4]),
     popWeight: dice.pick([1, 3, 6]),
     waitRate: dice.pick([0, 0.3, 0.8]),
+    strayRate: dice.pick([0, 0.05, 0.3]),
     queues: dice.between(1, 2),
-    partitions: dice.between(1, 3),
+    partitions: dice.pick([1, 3, 10]),
+    pinnedRate: dice.pick([0.1, 0.3, 0.9]),
     groups: dice.between(1, 2),
     pushItemsMax: dice.pick([1, 3, 8]),
     popBatchMax: dice.pick([1, 4, 20]),
@@ -166,7 +173,7 @@ function limitsOf(dice: Dice): BrokerLimits {
 function faultWeightsOf(dice: Dice): readonly (readonly [FaultKind, number])[] {
   const weights = FAULT_KINDS.map((kind) => {
     const weight = dice.chance(0.5) ? 0 : dice.pick([1, 1, 4]);
-    const isRare = kind === 'powerCut' || kind === 'wipe' || kind === 'bitFlip';
+    const isRare = kind === 'wipe' || kind === 'bitFlip';
     return [kind, isRare ? weight / 4 : weight] as const;
   });
   return weights.some(([, weight]) => weight > 0) ? weights : [['crash', 1]];
