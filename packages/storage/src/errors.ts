@@ -32,7 +32,7 @@ export interface StorageErrorOptions {
 
 const REMEDIES: Readonly<Record<StorageErrorCode, string>> = {
   CORRUPTION:
-    'keep the directory for inspection, then restore a complete copy of it or remove this member and start it anew on an empty directory',
+    'keep the directory for inspection, then restore a complete copy of it; in a cluster, remove this member and start it anew on an empty directory instead (a single node that does so starts with nothing)',
   STORAGE_FAILED: 'check the disk (space, health, permissions) and restart the process',
   LOG_COMPACTED: 'read from firstIndex on, or transfer a snapshot',
   STORE_CLOSED: 'open the data directory again',
