@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { FRAME_HEADER_SIZE, FRAME_KIND, readFrameHeader } from './frame.ts';
 import type { FrameKind } from './frame.ts';
 import { AcceptorHandshake, DialerHandshake } from './handshake.ts';
+import { encodeChallenge, proofOf } from './handshake-codec.ts';
 import type { HandshakeParts, HandshakeStep } from './handshake.ts';
 import type { RefusalReason } from './refusal.ts';
 import { randomBytesOf } from './testing/random-bytes.ts';
@@ -107,6 +108,19 @@ describe('a handshake', () => {
       dialer: { kind: 'refused', reason },
       acceptor: { kind: 'refused', reason },
     });
+  });
+
+  it.each([
+    ['cluster', partsOf(2, { clusterId: OTHER_CLUSTER })],
+    ['node', partsOf(3)],
+  ])('is refused by the dialer for the %s, should the acceptor not care', (reason, parts) => {
+    const dialer = dialerOf(partsOf(1));
+    const hello = dialer.begin().subarray(FRAME_HEADER_SIZE);
+    const { address: _, ...from } = parts.self;
+    const challenge = encodeChallenge({ version: 1, from, nonce: new Uint8Array(32) });
+    expect(dialer.step(FRAME_KIND.challenge, challenge)).toMatchObject({ kind: 'send' });
+    const ready = proofOf('acceptor', { token: 'secret', hello, challenge });
+    expect(dialer.step(FRAME_KIND.ready, ready)).toEqual({ kind: 'refused', reason });
   });
 
   it('is refused when no version is common', () => {

@@ -1,11 +1,4 @@
 // The two sides of a handshake as step machines without I/O: a frame in, what to do out.
-//
-//   dialer                          acceptor
-//   hello (ids, class, nonce)  →
-//                              ←    challenge (ids, version, nonce)
-//   proof                      →
-//                              ←    ready (its own proof), or refused (why) at any point
-//
 // The dialer proves itself first, so that nobody who merely connects is given a proof to guess from.
 
 import { CodecError, idsEqual } from '@queen-ts/base';
@@ -53,6 +46,14 @@ export interface DialTarget {
   /** As in {@link Hello}. */
   readonly isAnswering: boolean;
 }
+
+/*
+ * dialer                          acceptor
+ * hello (ids, class, nonce)  →
+ *                            ←    challenge (ids, version, nonce)
+ * proof                      →
+ *                            ←    ready (its own proof), or refused (why) at any point
+ */
 
 /** What a frame led to. */
 export type HandshakeStep =

@@ -2,10 +2,13 @@
 
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { SeededRng } from '@queen-ts/base';
 import type { Id128 } from '@queen-ts/base';
 import { toNodeId } from '@queen-ts/raft';
 import { afterEach, describe, expect, it } from 'vitest';
-import { encodeFrame, FRAME_KIND } from './frame.ts';
+import { encodeFrame, FRAME_HEADER_SIZE, FRAME_KIND } from './frame.ts';
+import { DialerHandshake } from './handshake.ts';
+import { randomBytesOf } from './testing/random-bytes.ts';
 import { eventually, TcpNode, TcpNodes } from './testing/tcp-nodes.ts';
 import type { TcpNodeOptions } from './testing/tcp-nodes.ts';
 import { append, heartbeat } from './testing/transport-contract.ts';
@@ -181,6 +184,31 @@ describe('a node that nobody told about', () => {
       expect(one.transport.peers()).toEqual([]);
       expect(two.transport.peers()).toEqual([]);
     });
+  });
+
+  it('is refused if it only dials back to a node that does not know it either', async () => {
+    const one = await startNode({ id: 1, clusterId: undefined });
+    const { socket, received } = knock(one);
+    const session: Id128 = [0, 0, 0, 2];
+    const self = {
+      nodeId: toNodeId(2),
+      incarnation: 5,
+      session,
+      clusterId: undefined,
+      address: '',
+    };
+    const randomBytes = randomBytesOf(new SeededRng(2));
+    const dialer = new DialerHandshake(
+      { self, token: 'secret', randomBytes },
+      { to: one.id, connectionClass: 'control', isAnswering: true },
+    );
+    socket.write(dialer.begin());
+    await eventually(() => expect(received).toHaveLength(1));
+    const step = dialer.step(FRAME_KIND.challenge, received[0]!.subarray(FRAME_HEADER_SIZE));
+    if (step.kind !== 'send') throw new Error(step.kind);
+    socket.write(step.frame);
+    await eventually(() => expect(one.transport.stats().refusedTotal.stranger).toBe(1));
+    expect(one.transport.peers()).toEqual([]);
   });
 
   it('is refused when there are too many peers', async () => {

@@ -6,6 +6,7 @@ import { toNodeId } from '@queen-ts/raft';
 import type { AppendMessage } from '@queen-ts/raft';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FRAME_HEADER_SIZE } from './frame.ts';
+import type { PeerRequestError } from './transport.ts';
 import { entryOf, TOO_MANY_ENTRIES } from './testing/arbitrary-message.ts';
 import { eventually, TcpNode, TcpNodes } from './testing/tcp-nodes.ts';
 import type { TcpNodeOptions } from './testing/tcp-nodes.ts';
@@ -234,31 +235,51 @@ describe('damage on the way', () => {
 });
 
 describe('a peer that falls silent', () => {
-  it('is given up on both of its connections, and found again', async () => {
-    const limits = { pingUs: 15_000, controlSilentPingsMax: 4, bulkSilentPingsMax: 100_000 };
-    const { one, two, all } = await startTwo({ limits });
+  // A probe takes a few turns of the event loop, so the limit is many more probes than that.
+  const limits = { pingUs: 5_000, controlSilentPingsMax: 25, bulkSilentPingsMax: 100_000 };
+
+  /** A request that node 2 works on until it is told to stop. */
+  async function askFor(one: TcpNode, two: TcpNode): Promise<{ reason: () => string }> {
     two.handler.answer = () => new Promise(() => {});
     const options = { deadlineUs: one.time.monotonicUs() + 30_000_000 };
-    const request = one.transport.request(TWO, { kind: 1, bytes: new Uint8Array(1) }, options);
+    let reason = '';
+    one.transport
+      .request(TWO, { kind: 1, bytes: new Uint8Array(1) }, options)
+      .catch((error: unknown) => {
+        reason = (error as PeerRequestError).reason;
+      });
     await eventually(() => expect(two.handler.requests).toHaveLength(1));
-    // Nothing is closed: the bytes just go nowhere.
-    all.proxy(1, 2).hold('control');
-    await expect(request).rejects.toMatchObject({ reason: 'lost', outcome: 'unknown' });
-    expect(one.linesOf('disconnected').join('\n')).toMatch(/control .*: the peer is silent/);
-    await eventually(() => {
-      // The other side noticed as well that nobody probes any more.
-      expect(two.handler.requests[0]?.signal.aborted).toBe(true);
-      expect(one.handler.lost).toContain(TWO);
-    });
-    all.proxy(1, 2).release('control');
+    return { reason: () => reason };
+  }
+
+  it('is given up by those it does not answer, on both connections, and found again', async () => {
+    const { one, two, all } = await startTwo({ limits });
+    const asked = await askFor(one, two);
+    // Nothing is closed: the pongs just go nowhere.
+    all.proxy(1, 2).muted.add('control');
+    await eventually(() => expect(asked.reason()).toBe('lost'));
+    const lines = one.linesOf('disconnected').join('\n');
+    expect(lines).toMatch(/control .*: the peer is silent/);
+    expect(lines).toMatch(/bulk .*: the peer is silent on its control connection/);
+    await eventually(() => expect(one.handler.lost).toContain(TWO));
+    all.proxy(1, 2).muted.clear();
     await eventually(() => {
       const [peer] = one.transport.peers();
       expect([peer?.control.state, peer?.bulk.state]).toEqual(['open', 'open']);
     });
   });
 
+  it('is given up by those it does not probe, with all that it asked for', async () => {
+    const { one, two, all } = await startTwo({ limits });
+    const asked = await askFor(one, two);
+    all.proxy(1, 2).hold('control');
+    await eventually(() => expect(two.handler.requests[0]?.signal.aborted).toBe(true));
+    await eventually(() => expect(asked.reason()).toBe('lost'));
+    all.proxy(1, 2).release('control');
+    await eventually(() => expect(two.transport.peers()[0]?.inbound).toEqual(['bulk', 'control']));
+  });
+
   it('is not one that is merely quiet: pings are answered, and their round trip is known', async () => {
-    const limits = { pingUs: 5_000, controlSilentPingsMax: 100, bulkSilentPingsMax: 100 };
     const { one } = await startTwo({ limits });
     await eventually(() => {
       const [peer] = one.transport.peers();

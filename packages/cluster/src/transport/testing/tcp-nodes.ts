@@ -18,6 +18,9 @@ import { TcpProxy } from './tcp-proxy.ts';
 const DEADLINE_MS = 15_000;
 const POLL_MS = 3;
 
+// Real sockets on a busy machine: a test that waits must end by its own deadline, not by the runner's.
+vi.setConfig({ testTimeout: 4 * DEADLINE_MS, hookTimeout: 4 * DEADLINE_MS });
+
 /** How one node differs from a usual one. */
 export interface TcpNodeOptions {
   readonly id: number;

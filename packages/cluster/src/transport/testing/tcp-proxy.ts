@@ -26,6 +26,8 @@ export class TcpProxy {
   /** New connections are closed at once. */
   isCut = false;
   isRecording = false;
+  /** Classes whose acceptors are not heard any more. */
+  readonly muted = new Set<ConnectionClass>();
   /** Changes what the dialer says on its way; undefined leaves it. */
   damage: ((chunk: Buffer, connection: ProxiedConnection) => void) | undefined;
   readonly connections = new Set<ProxiedConnection>();
@@ -112,7 +114,11 @@ export class TcpProxy {
     acceptor.on('drain', () => {
       if (!connection.isHeld) dialer.resume();
     });
-    acceptor.on('data', (chunk: Buffer) => dialer.write(chunk));
+    acceptor.on('data', (chunk: Buffer) => {
+      const { connectionClass } = connection;
+      const isMuted = connectionClass !== undefined && this.muted.has(connectionClass);
+      if (!isMuted) dialer.write(chunk);
+    });
   }
 
   #forward(connection: ProxiedConnection, chunk: Buffer): void {
