@@ -34,7 +34,12 @@ const packages = readdirSync(join(ROOT, 'packages'));
 describe('every source file', () => {
   it('starts with a comment of one to five lines that says what it owns', () => {
     const isPlaceholder = (file: string): boolean => read(file).trim() === 'export {};';
-    const sources = code.filter((file) => /\.(ts|mjs)$/.test(file) && !isPlaceholder(file));
+    // A test beside the file it tests is about that file; a head would only repeat its name.
+    const isBesideItsSubject = (file: string): boolean =>
+      file.endsWith('.test.ts') && code.includes(file.replace(/\.test\.ts$/, '.ts'));
+    const sources = code.filter(
+      (file) => /\.(ts|mjs)$/.test(file) && !isPlaceholder(file) && !isBesideItsSubject(file),
+    );
     expect(sources.filter((file) => !hasHead(read(file)))).toEqual([]);
   });
 

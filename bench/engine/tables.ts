@@ -1,10 +1,7 @@
-// Micro benchmark of the tables under the state engine, run by hand:
-//   npx node --conditions=source bench/engine/tables.ts
-// For each operation: nanoseconds a call on a table of 1 M rows, over all rows in random order (every
-// call misses the caches) and over 2,000 rows again and again (hot). For each structure: bytes a row
-// at 1 M rows, and the longest insert while it grows from 0 to 4 M rows. Figures an operation are CPU
-// time of the thread. The longest insert is wall time: of three growths, the quickest counts for each
-// block of inserts, because work of the table repeats at the same row and an interruption does not.
+// Micro benchmark of the tables under the state engine: nanoseconds of CPU a call on 1 M rows (in random
+// order, then 2,000 of them hot), bytes a row, and the longest insert in wall time while a table grows to
+// 4 M rows. Of three growths the quickest counts for each block of inserts: work of the table repeats
+// at the same row, an interruption does not. Run: npx node --conditions=source bench/engine/tables.ts
 
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';

@@ -1,3 +1,5 @@
+// Random histories of small clusters: what Raft promises holds on every seed.
+
 import { describe, expect, it } from 'vitest';
 import { runRandomCluster } from './testing/random-cluster.ts';
 import type { RandomRunOptions, RandomRunResult } from './testing/random-cluster.ts';

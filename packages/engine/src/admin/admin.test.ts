@@ -1,3 +1,5 @@
+// Commands of the control plane: seek, groups, subscriptions and dead letters.
+
 import { formatUuid } from '@queen-ts/base';
 import type { Id128 } from '@queen-ts/protocol';
 import { describe, expect, test } from 'vitest';

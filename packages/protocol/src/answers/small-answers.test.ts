@@ -1,3 +1,5 @@
+// Answers of the routes that answer little: extend, configure, delete, errors.
+
 import { describe, expect, it } from 'vitest';
 import { CONFIGURED_QUEUE_DEFAULTS } from '../queue-options.ts';
 import { renderConfigure } from './configure.ts';

@@ -1,3 +1,5 @@
+// The in-memory stores keep the contracts that the real ones keep.
+
 import { describe, expect, it } from 'vitest';
 import { describeHardStateStoreContract } from './hard-state-store-contract.ts';
 import { describeLogStoreContract } from './log-store-contract.ts';
