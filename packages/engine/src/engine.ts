@@ -145,6 +145,7 @@ export class Engine {
       firstPartition: this.#state.nextPartition,
     });
     this.#payloads.openPlanned(cycle.index, this.#context.payload);
+    this.#state.openBlocks.startCycle();
   }
 
   /** Fixes the cluster's identity. Inside a cycle, once, before any other effect. */
@@ -201,6 +202,7 @@ export class Engine {
     } else {
       assert(payload.length === 0, () => `${payload.length} bytes of payload without an effect`);
     }
+    this.#state.openBlocks.endCycle();
     this.#payloads.close();
     this.#context.payload = new ByteWriter({ capacity: 0 });
     return parts;

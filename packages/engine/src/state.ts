@@ -5,6 +5,7 @@ import type { Id128, PayloadReader } from '@queen-ts/protocol';
 import { Cursors } from './cursors.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { Digest } from './digest.ts';
+import { OpenBlocks } from './open-blocks.ts';
 import { Partitions } from './partitions.ts';
 import type { GroupState, QueueState } from './queue-state.ts';
 import { Signals } from './signals.ts';
@@ -41,7 +42,7 @@ export class State {
   /** Time of that entry: a cycle that had no effects moves `nowUs` on, but is no entry. */
   closedUs = 0;
   /** The entry's payload while it is planned or applied: apply reads appended keys from it. */
-  payload: PayloadReader;
+  readonly payload: PayloadReader;
 
   readonly queuesByName = new Map<string, QueueState>();
   readonly queues = new Map<number, QueueState>();
@@ -51,6 +52,7 @@ export class State {
   readonly partitions: Partitions;
   readonly cursors: Cursors;
   readonly blocks = new BlockIndex();
+  readonly openBlocks: OpenBlocks;
   readonly dedup = new DedupIndex({ sliceUs: DEDUP_SLICE_US });
   readonly deadLetters = new DeadLetters();
   readonly digest = new Digest();
@@ -82,6 +84,7 @@ export class State {
 
   constructor(payload: PayloadReader, tableSeed: number) {
     this.payload = payload;
+    this.openBlocks = new OpenBlocks(payload, this.blocks);
     this.tableSeed = tableSeed;
     this.partitions = new Partitions(tableSeed);
     this.cursors = new Cursors(tableSeed);

@@ -74,6 +74,9 @@ export class BlockReader {
   readonly #frameTableStart: number;
   readonly #traceIdsStart: number;
   readonly #framesStart: number;
+  /** An ordinal whose frame was looked up before, and where it starts. */
+  #knownOrdinal = 0;
+  #knownStart: number;
 
   constructor(payloads: PayloadReader, address: BlockAddress) {
     this.#payloads = payloads;
@@ -104,10 +107,16 @@ export class BlockReader {
     this.#traceIdsStart = this.#frameTableStart + this.count * BLOCK_FRAME_SIZE;
     const subStart = this.#traceIdsStart + traceIdsSize;
     this.#framesStart = subStart + subSize;
+    this.#knownStart = this.#framesStart;
     check(this.#framesStart <= blockSize, address, 'has tables larger than itself');
     this.#tables = isWhole ? head : this.#read(0, this.#framesStart);
     this.#view = isWhole ? view : viewOf(this.#tables);
     this.producerSub = this.#readSub(subStart);
+  }
+
+  /** Size in bytes of what the reader holds of the block. */
+  get heldSize(): number {
+    return this.#tables.length;
   }
 
   /** Id of a message. */
@@ -164,15 +173,17 @@ export class BlockReader {
     return (txnLength === MINTED_TXN ? 0 : txnLength) + this.#view.getUint32(row + 4, true);
   }
 
-  /** Reads the frames of `count` messages from ordinal `first` on. Throws CodecError on damage. */
+  /**
+   * Reads the frames of `count` messages from ordinal `first` on. Reading on from where the last call
+   * began costs no more than what lies between. Throws CodecError on damage.
+   */
   frames(first: number, count: number): BlockFrames {
     check(
       first >= 0 && count >= 1 && first + count <= this.count,
       this.#address,
       () => `has no ordinals [${first}, ${first + count})`,
     );
-    let from = this.#framesStart;
-    for (let ordinal = 0; ordinal < first; ordinal++) from += this.frameSize(ordinal);
+    const from = this.#frameStart(first);
     const spans = new Uint32Array(count * BLOCK_FRAME.WIDTH);
     let at = 0;
     for (let i = 0; i < count; i++) {
@@ -191,6 +202,20 @@ export class BlockReader {
     const isInTables = from + at <= this.#tables.length;
     const bytes = isInTables ? this.#tables.subarray(from, from + at) : this.#read(from, from + at);
     return { bytes, spans };
+  }
+
+  /** Start of a frame: the sizes of the frames before it tell, from the nearest one that is known. */
+  #frameStart(ordinal: number): number {
+    if (ordinal * 2 < this.#knownOrdinal) {
+      this.#knownOrdinal = 0;
+      this.#knownStart = this.#framesStart;
+    }
+    let start = this.#knownStart;
+    for (let i = this.#knownOrdinal; i < ordinal; i++) start += this.frameSize(i);
+    for (let i = this.#knownOrdinal; i > ordinal; i--) start -= this.frameSize(i - 1);
+    this.#knownOrdinal = ordinal;
+    this.#knownStart = start;
+    return start;
   }
 
   #readSub(start: number): string | null {
