@@ -49,7 +49,12 @@ export function* readChangedPartitions(
   const numbers = yield* isDense
     ? walkNumbers(view, queue, filter)
     : walkQueue(view, queue, filter);
-  const rows = numbers.flatMap((number) => viewOf(view, number) ?? []);
+  const rows: ChangedPartition[] = [];
+  for (const number of numbers) {
+    const row = viewOf(view, number);
+    if (row !== undefined) rows.push(row);
+    if (view.spend(16)) yield;
+  }
   const isFull = numbers.length === filter.limit;
   return { partitions: rows, next: isFull ? numbers.at(-1) : undefined };
 }
@@ -80,7 +85,7 @@ function* walkQueue(view: EngineView, queue: QueueState, filter: ChangedFilter):
     const isAfter = number.get(row) > filter.after;
     if (isAfter && lastAppendUs.get(row) >= filter.sinceUs) top.offer(number.get(row));
   });
-  return top.sorted();
+  return yield* top.drain(view);
 }
 
 function viewOf(view: EngineView, number: number): ChangedPartition | undefined {

@@ -35,7 +35,10 @@ export interface GroupView {
 
 /** Lists all groups with a cursor, by group, then queue. */
 export function* readGroups(view: EngineView): Read<readonly GroupView[]> {
-  const views: GroupView[] = [];
+  const views = new TopList<GroupView>(
+    Infinity,
+    (a, b) => compare(a.group, b.group) || compare(a.queue, b.queue),
+  );
   for (const queue of view.state.queuesByName.values()) {
     const sums = new Map<GroupState, GroupSum>();
     yield* eachPartition(view, queue, (row) => {
@@ -47,10 +50,10 @@ export function* readGroups(view: EngineView): Read<readonly GroupView[]> {
         sum.add(view, cursor);
       }
     });
-    for (const [group, sum] of sums) views.push(sum.view(queue, group));
-    if (view.spend(8)) yield;
+    for (const [group, sum] of sums) views.offer(sum.view(queue, group));
+    if (view.spend(8 + sums.size * 32)) yield;
   }
-  return views.sort((a, b) => compare(a.group, b.group) || compare(a.queue, b.queue));
+  return yield* views.drain(view);
 }
 
 class GroupSum {
@@ -117,7 +120,7 @@ export function* readGroup(
 ): Read<readonly GroupQueueView[]> {
   const views: GroupQueueView[] = [];
   let left = filter.limit;
-  for (const queue of queuesByName(view)) {
+  for (const queue of yield* queuesOfGroup(view, filter.group)) {
     const group = queue.groupByName(filter.group);
     if (group === undefined || group.cursors === 0) continue;
     const cursors: CursorView[] = [];
@@ -136,12 +139,8 @@ export function* readGroup(
 
 /** Names of the queues that know a group, with or without cursors, in order. */
 export function* readGroupQueues(view: EngineView, group: string): Read<readonly string[]> {
-  const names: string[] = [];
-  for (const queue of queuesByName(view)) {
-    if (queue.groupByName(group) !== undefined) names.push(queue.name);
-    if (view.spend(4)) yield;
-  }
-  return names;
+  const queues = yield* queuesOfGroup(view, group);
+  return queues.map((queue) => queue.name);
 }
 
 /** A cursor that lags. */
@@ -179,7 +178,8 @@ export function* readLagging(
     });
     if (view.spend(8)) yield;
   }
-  return top.sorted().map(({ cursor }) => cursor);
+  const lagging = yield* top.drain(view);
+  return lagging.map(({ cursor }) => cursor);
 }
 
 interface Cursor {
@@ -221,9 +221,14 @@ function viewOf(
   };
 }
 
-/** All queues by name. */
-export function queuesByName(view: EngineView): readonly QueueState[] {
-  return [...view.state.queuesByName.values()].sort((a, b) => compare(a.name, b.name));
+/** The queues that know a group, by name. */
+export function* queuesOfGroup(view: EngineView, group: string): Read<readonly QueueState[]> {
+  const queues = new TopList<QueueState>(Infinity, (a, b) => compare(a.name, b.name));
+  for (const queue of view.state.queuesByName.values()) {
+    if (queue.groupByName(group) !== undefined) queues.offer(queue);
+    if (view.spend(8)) yield;
+  }
+  return yield* queues.drain(view);
 }
 
 /** Order of texts by code units. */

@@ -104,7 +104,7 @@ function* newestBlocks(
       else yield* offerBlocks(view, filter, { ...window, partition, top });
     }
   }
-  return top.sorted();
+  return yield* top.drain(view);
 }
 
 function* offerBlocks(

@@ -1,7 +1,7 @@
 // Positions of a group: the offset it reads next in a partition (reference §9).
 
 import { encodeUtf8 } from '@queen-ts/base';
-import { queuesByName } from './groups.ts';
+import { queuesOfGroup } from './groups.ts';
 import { eachPartition, partitionRow } from './view.ts';
 import type { EngineView, Read } from './view.ts';
 
@@ -52,7 +52,7 @@ function positionOf(view: EngineView, name: string, at: PartitionName): number |
 function* allPositions(view: EngineView, name: string, limit: number): Read<PositionView[]> {
   const { cursors, partitions } = view.state;
   const positions: PositionView[] = [];
-  for (const queue of queuesByName(view)) {
+  for (const queue of yield* queuesOfGroup(view, name)) {
     const group = queue.groupByName(name);
     if (group === undefined || group.cursors === 0) continue;
     yield* eachPartition(view, queue, (row) => {

@@ -42,7 +42,7 @@ export function* readQueueDepth(
   const queue = queuesByName.get(name);
   if (queue === undefined) return undefined;
   const sum = { pending: 0, processing: 0, ready: 0, partitionsPending: 0, partitionsReady: 0 };
-  const names = new NamePage(view.state, filter);
+  const names = new NamePage(view, filter);
   yield* eachPartition(view, queue, (row) => {
     const { pending, processing, ready } = depthOf(view, queue, row, filter.group);
     sum.pending += pending;
@@ -53,7 +53,7 @@ export function* readQueueDepth(
     names.offer(row);
   });
   const rows: (Depth & { readonly partition: string })[] = [];
-  for (const number of names.numbers()) {
+  for (const number of yield* names.drain()) {
     const row = partitions.numbers.get(number);
     if (row === 0) continue;
     const partition = partitions.names.nameText(row);

@@ -2,7 +2,6 @@
 
 import type { Id128, QueueOptions } from '@queen-ts/protocol';
 import type { QueueState } from '../queue-state.ts';
-import type { State } from '../state.ts';
 import { CountsSum, countPartition } from './counts.ts';
 import type { MessageCounts, PageFilter } from './queue-view.ts';
 import { TopList } from './top-list.ts';
@@ -50,13 +49,13 @@ export function* readQueueDetail(
   const queue = view.state.queuesByName.get(name);
   if (queue === undefined) return undefined;
   const sum = new CountsSum();
-  const names = new NamePage(view.state, page);
+  const names = new NamePage(view, page);
   yield* eachPartition(view, queue, (row) => {
     sum.add(countPartition(view, queue, row));
     names.offer(row);
   });
   const partitions: PartitionView[] = [];
-  for (const number of names.numbers()) {
+  for (const number of yield* names.drain()) {
     const row = view.state.partitions.numbers.get(number);
     if (row === 0) continue;
     const deadLetter = yield* countDeadLetters(view, number);
@@ -91,10 +90,10 @@ export function* readQueueSizes(
   const { queuesByName, partitions } = view.state;
   const queue = queuesByName.get(name);
   if (queue === undefined) return undefined;
-  const names = new NamePage(view.state, page);
+  const names = new NamePage(view, page);
   yield* eachPartition(view, queue, (row) => names.offer(row));
   const sizes: PartitionSize[] = [];
-  for (const number of names.numbers()) {
+  for (const number of yield* names.drain()) {
     const row = partitions.numbers.get(number);
     if (row === 0) continue;
     const bytes = partitions.retainedBytes.get(row);
@@ -111,19 +110,19 @@ interface NamedPartition {
 
 /** Selects a page of partitions by name, in the order of UTF-8. */
 export class NamePage {
-  readonly #state: State;
+  readonly #view: EngineView;
   readonly #from: number;
   readonly #top: TopList<NamedPartition>;
 
-  constructor(state: State, { limit, offset }: PageFilter) {
-    this.#state = state;
+  constructor(view: EngineView, { limit, offset }: PageFilter) {
+    this.#view = view;
     this.#from = offset;
     this.#top = new TopList(offset + limit, (a, b) => compareBytes(a.name, b.name));
   }
 
   /** Offers a partition of the queue; names inside a queue are unique. */
   offer(row: number): void {
-    const { names, number } = this.#state.partitions;
+    const { names, number } = this.#view.state.partitions;
     const last = this.#top.last;
     const start = names.nameStart(row);
     const lent = names.nameChunk(row).subarray(start, start + names.nameLength(row));
@@ -131,12 +130,10 @@ export class NamePage {
     this.#top.offer({ name: lent.slice(), number: number.get(row) });
   }
 
-  /** Numbers of the page's partitions, by name. */
-  numbers(): number[] {
-    return this.#top
-      .sorted()
-      .slice(this.#from)
-      .map(({ number }) => number);
+  /** Takes the numbers of the page's partitions out, by name. */
+  *drain(): Read<number[]> {
+    const named = yield* this.#top.drain(this.#view);
+    return named.slice(this.#from).map(({ number }) => number);
   }
 }
 

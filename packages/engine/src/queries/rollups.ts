@@ -148,7 +148,7 @@ export function* readBusiestPartitions(
     if (view.spend(4)) yield;
   }
   const busiest: BusyPartition[] = [];
-  for (const { number } of top.sorted()) {
+  for (const { number } of yield* top.drain(view)) {
     const partition = busyOf(view, number);
     if (partition !== undefined) busiest.push(partition);
     if (view.spend(16)) yield;

@@ -1,5 +1,10 @@
 // The first `size` of many items by some order, in memory bounded by `size`: a heap whose root is the
-// last of those kept.
+// last of those kept. It is also how reads sort: item by item, in slices.
+
+import type { EngineView, Read } from './view.ts';
+
+/** What taking one item out of the heap costs, in units of work. */
+const TAKE_UNITS = 32;
 
 /** Negative when `a` comes before `b`. Must be total and never 0 for two items. */
 export type Order<T> = (a: T, b: T) => number;
@@ -10,7 +15,7 @@ export class TopList<T> {
   readonly #order: Order<T>;
   readonly #heap: T[] = [];
 
-  /** @param size most items to keep, >= 0. */
+  /** @param size most items to keep, >= 0; Infinity sorts all of them. */
   constructor(size: number, order: Order<T>) {
     this.#size = size;
     this.#order = order;
@@ -35,9 +40,20 @@ export class TopList<T> {
     this.#down(0);
   }
 
-  /** The kept items in order. */
-  sorted(): T[] {
-    return this.#heap.toSorted(this.#order);
+  /** Takes the kept items out, in order. */
+  *drain(view: EngineView): Read<T[]> {
+    const heap = this.#heap;
+    const sorted: T[] = [];
+    while (heap.length > 0) {
+      sorted.push(heap[0]!);
+      const last = heap.pop()!;
+      if (heap.length > 0) {
+        heap[0] = last;
+        this.#down(0);
+      }
+      if (view.spend(TAKE_UNITS)) yield;
+    }
+    return sorted.reverse();
   }
 
   #up(start: number): void {
