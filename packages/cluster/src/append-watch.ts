@@ -26,7 +26,7 @@ interface Wait {
   readonly marks: readonly AppendMark[];
   /** What {@link partitionsCreated} said, if any mark has no partition. */
   readonly created: number | undefined;
-  end(): void;
+  readonly end: () => void;
 }
 
 /** Parts of the watch. */

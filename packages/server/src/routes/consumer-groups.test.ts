@@ -33,9 +33,18 @@ describe('the list of groups', () => {
     );
     expect(rows[0]).toMatchObject({ state: 'Stable', subscriptionMode: null, totalLag: 0 });
     expect(rows[1]).toEqual({
-      ...{ name: 'g', topics: ['b'], queueName: 'b', members: 1, partitionCursors: 1 },
-      ...{ partitionsWithLag: 1, totalLag: 1, maxTimeLag: 301, state: 'Lagging' },
-      ...{ storage: 'segments', kind: 'queen', subscriptionMode: 'all' },
+      name: 'g',
+      topics: ['b'],
+      queueName: 'b',
+      members: 1,
+      partitionCursors: 1,
+      partitionsWithLag: 1,
+      totalLag: 1,
+      maxTimeLag: 301,
+      state: 'Lagging',
+      storage: 'segments',
+      kind: 'queen',
+      subscriptionMode: 'all',
       subscriptionTimestamp: '1970-01-01T00:00:00.000000Z',
       subscriptionCreatedAt: registered,
       conflation: false,
@@ -64,8 +73,13 @@ describe('one group', () => {
       a: {
         partitions: [
           {
-            ...{ partition: 'Default', workerId: null, lastConsumedAt: null, totalConsumed: 1 },
-            ...{ offsetLag: 1, timeLagSeconds: 5, leaseActive: false },
+            partition: 'Default',
+            workerId: null,
+            lastConsumedAt: null,
+            totalConsumed: 1,
+            offsetLag: 1,
+            timeLagSeconds: 5,
+            leaseActive: false,
           },
         ],
       },
@@ -91,9 +105,15 @@ describe('lagging cursors', () => {
     edge.driver.wait(1900);
     expect(await edge.get(`${GROUPS}/lagging`)).toEqual([
       {
-        ...{ consumer_group: 'g', queue_name: 'old', partition_name: 'Default' },
-        ...{ partition_id: partitionIdText(1), worker_id: null, kind: 'queen', offset_lag: 1 },
-        ...{ time_lag_seconds: 3700, lag_hours: 1.03 },
+        consumer_group: 'g',
+        queue_name: 'old',
+        partition_name: 'Default',
+        partition_id: partitionIdText(1),
+        worker_id: null,
+        kind: 'queen',
+        offset_lag: 1,
+        time_lag_seconds: 3700,
+        lag_hours: 1.03,
         oldest_unconsumed_at: formatTimestampMs(oldest),
         last_consumed_at: null,
       },
@@ -156,7 +176,10 @@ describe('deleting a group', () => {
     const again = await edge.send('DELETE', `${GROUPS}/g/queues/a`);
     expect(again.status).toBe(200);
     expect(again.body).toMatchObject({
-      ...{ success: true, deletedPartitions: 0, metadataDeleted: false, queues: [] },
+      success: true,
+      deletedPartitions: 0,
+      metadataDeleted: false,
+      queues: [],
     });
   });
 
@@ -212,7 +235,9 @@ describe('seeking', () => {
     const path = `${GROUPS}/g/queues/q/partitions/Default/seek`;
     const { body } = await edge.send('POST', path, { timestamp });
     expect(body).toMatchObject({
-      ...{ partitionName: 'Default', seekToEnd: false, targetTimestamp: timestamp },
+      partitionName: 'Default',
+      seekToEnd: false,
+      targetTimestamp: timestamp,
       partitionsUpdated: 1,
     });
     const { messages } = edge.driver.pop({ queue: 'q', partition: 'Default', group: 'g' });

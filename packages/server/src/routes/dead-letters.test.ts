@@ -73,7 +73,10 @@ describe('the list', () => {
     expect(Object.keys(messages[0] ?? {})).toEqual([...keys, ...rest, 'failedAt']);
     expect(text).toContain(`"data":${payload},"payload":${payload},"errorMessage":"no x"`);
     expect(messages[0]).toMatchObject({
-      ...{ id: letterId('x'), partitionId: partitionIdText(1), offset: 0, retryCount: 0 },
+      id: letterId('x'),
+      partitionId: partitionIdText(1),
+      offset: 0,
+      retryCount: 0,
     });
     expect(messages[0]?.['createdAt']).toBe(messages[0]?.['failedAt']);
   });
@@ -86,8 +89,14 @@ describe('replaying', () => {
     const { status, body } = await edge.send('POST', `/api/v1/dlq/${id}/replay`);
     expect(status).toBe(200);
     expect(body).toMatchObject({
-      ...{ success: true, result: 'moved', queue: 'q', partition: 'Default', consumerGroup: 'g' },
-      ...{ dlqId: id, originalTransactionId: 'a', dlqRowRemoved: true },
+      success: true,
+      result: 'moved',
+      queue: 'q',
+      partition: 'Default',
+      consumerGroup: 'g',
+      dlqId: id,
+      originalTransactionId: 'a',
+      dlqRowRemoved: true,
       replayedAs: { index: 0, transaction_id: `dlq:${id}`, status: 'queued', offset: 1 },
     });
     const again = await edge.send('POST', `/api/v1/dlq/${id}/replay`);
@@ -154,10 +163,16 @@ describe('removing', () => {
     file('q', ['a', 'b']);
     const query = '?queue=q&consumerGroup=nobody';
     expect((await edge.send('DELETE', `/api/v1/dlq${query}`)).body).toEqual({
-      ...{ success: true, queue: 'q', consumerGroup: 'nobody', deleted: 0 },
+      success: true,
+      queue: 'q',
+      consumerGroup: 'nobody',
+      deleted: 0,
     });
     expect((await edge.send('DELETE', '/api/v1/dlq?queue=q')).body).toEqual({
-      ...{ success: true, queue: 'q', consumerGroup: null, deleted: 2 },
+      success: true,
+      queue: 'q',
+      consumerGroup: null,
+      deleted: 2,
     });
     const unnamed = await edge.send('DELETE', '/api/v1/dlq');
     expect(unnamed.status).toBe(400);

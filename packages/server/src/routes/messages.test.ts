@@ -15,9 +15,9 @@ interface Listed {
 }
 
 /** Transaction ids of a page. */
-async function ids(query = ''): Promise<unknown[]> {
+async function ids(query = ''): Promise<string[]> {
   const { messages } = await edge.get<Listed>(`/api/v1/messages?${query}`);
-  return messages.map((row) => row['transactionId']);
+  return messages.map((row) => String(row['transactionId']));
 }
 
 function at(secondsAgo: number): string {
@@ -79,12 +79,22 @@ describe('the list of messages', () => {
       id: pushed?.messageId,
       transactionId: 'x',
       txnHash: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
-      ...{ data: { a: [1] }, payload: { a: [1] }, traceId: null, producerSub: null },
+      data: { a: [1] },
+      payload: { a: [1] },
+      traceId: null,
+      producerSub: null,
       createdAt: formatTimestampUs(created),
-      ...{ offset: 0, queue: 'q', partition: 'p', partitionId: partitionIdText(1) },
-      ...{ status: 'completed', queueStatus: 'completed' },
+      offset: 0,
+      queue: 'q',
+      partition: 'p',
+      partitionId: partitionIdText(1),
+      status: 'completed',
+      queueStatus: 'completed',
       busStatus: { consumedBy: 1, totalGroups: 1 },
-      ...{ queuePath: 'q/p', namespace: 'n', task: 't', queuePriority: 7 },
+      queuePath: 'q/p',
+      namespace: 'n',
+      task: 't',
+      queuePriority: 7,
       payloadAvailable: true,
       leaseExpiresAt: expect.stringMatching(/\.\d{3}Z$/) as string,
       segment: { seq: expect.any(Number) as number, frameIdx: 0 },
@@ -133,8 +143,13 @@ describe('one message', () => {
         'consumerGroups',
     );
     expect(detail).toMatchObject({
-      ...{ transactionId: 'a/b', data: 1, partitionId: partitionIdText(1), status: 'dead_letter' },
-      ...{ errorMessage: 'broken', retryCount: 0, queueConfig: { leaseTime: 60 } },
+      transactionId: 'a/b',
+      data: 1,
+      partitionId: partitionIdText(1),
+      status: 'dead_letter',
+      errorMessage: 'broken',
+      retryCount: 0,
+      queueConfig: { leaseTime: 60 },
       mode: { hasQueueMode: false, busGroupsCount: 1, type: 'bus' },
       consumerGroups: [{ name: 'g', committed: 0, consumed: true, leaseExpiresAt: null }],
     });

@@ -65,7 +65,10 @@ describe('a fetch', () => {
     expect(found.map(({ error }) => error)).toEqual([
       'UNKNOWN_TOPIC_OR_PARTITION',
       'OFFSET_OUT_OF_RANGE',
-      ...[undefined, undefined, 'OFFSET_OUT_OF_RANGE', undefined],
+      undefined,
+      undefined,
+      'OFFSET_OUT_OF_RANGE',
+      undefined,
     ]);
     expect(found.map(({ records }) => records.length)).toEqual([0, 0, 1, 0, 0, 0]);
     expect(found[1]).toMatchObject({ highWatermark: 2, logStartOffset: 1 });
@@ -139,8 +142,13 @@ describe('offsets by time', () => {
         { ...own, offset: 2, ts: formatTimestampUs(second), ...bounds },
         { ...own, offset: null, ts: null, ...bounds },
         {
-          ...{ queue: 'x', partition: 'Default', offset: null, ts: null },
-          ...{ highWatermark: 0, logStartOffset: 0, error: 'UNKNOWN_TOPIC_OR_PARTITION' },
+          queue: 'x',
+          partition: 'Default',
+          offset: null,
+          ts: null,
+          highWatermark: 0,
+          logStartOffset: 0,
+          error: 'UNKNOWN_TOPIC_OR_PARTITION',
         },
       ],
     });
@@ -180,7 +188,10 @@ describe('changed partitions', () => {
           queue: 'q',
           partitions: [
             {
-              ...{ id: partitionIdText(3), name: 'b', lastOffset: 0, logStart: 0 },
+              id: partitionIdText(3),
+              name: 'b',
+              lastOffset: 0,
+              logStart: 0,
               lastWriteAt: written,
             },
           ],

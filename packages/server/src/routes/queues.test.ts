@@ -87,16 +87,37 @@ describe('the detail of a queue', () => {
       `${QUEUES}/q`,
     );
     expect(Object.keys(detail)).toEqual([
-      ...['id', 'name', 'namespace', 'task', 'createdAt', 'options', 'partitions'],
-      ...['segments', 'totals', 'retainedBytes'],
+      'id',
+      'name',
+      'namespace',
+      'task',
+      'createdAt',
+      'options',
+      'partitions',
+      'segments',
+      'totals',
+      'retainedBytes',
     ]);
     expect(detail['totals']).toEqual({
-      ...{ total: 3, pending: 3, processing: 1, completed: 0, failed: null, deadLetter: 0 },
+      total: 3,
+      pending: 3,
+      processing: 1,
+      completed: 0,
+      failed: null,
+      deadLetter: 0,
     });
     const [a, b] = detail.partitions;
     expect(Object.keys(a ?? {})).toEqual([
-      ...['id', 'name', 'createdAt', 'messages', 'stats', 'cursor', 'lastActivity'],
-      ...['oldestMessage', 'newestMessage', 'retainedBytes'],
+      'id',
+      'name',
+      'createdAt',
+      'messages',
+      'stats',
+      'cursor',
+      'lastActivity',
+      'oldestMessage',
+      'newestMessage',
+      'retainedBytes',
     ]);
     expect(a).toMatchObject({
       id: partitionIdText(2),
@@ -135,8 +156,14 @@ describe('the depth of a queue', () => {
     expect(body).toEqual({
       queue: 'q',
       group: 'g',
-      ...{ pending: 3, processing: 1, ready: 1, partitionsPending: 2, partitionsReady: 1 },
-      ...{ conflation: false, effectivePending: 3, effectiveReady: 1 },
+      pending: 3,
+      processing: 1,
+      ready: 1,
+      partitionsPending: 2,
+      partitionsReady: 1,
+      conflation: false,
+      effectivePending: 3,
+      effectiveReady: 1,
       partitions: [
         { partition: 'Default', pending: 2, processing: 1, ready: 0 },
         { partition: 'b', pending: 1, processing: 0, ready: 1 },
@@ -152,7 +179,10 @@ describe('the depth of a queue', () => {
     driver.push([{ queue: 'q' }, { queue: 'q' }, { queue: 'q', partition: 'b' }]);
     driver.pop({ queue: 'q', group: 'g', conflation: true, partitions: 1, batch: 1 });
     expect(await get(`${QUEUES}/q/depth?group=g`)).toMatchObject({
-      ...{ conflation: true, pending: 3, effectivePending: 2, effectiveReady: 1 },
+      conflation: true,
+      pending: 3,
+      effectivePending: 2,
+      effectiveReady: 1,
     });
   });
 });

@@ -57,16 +57,28 @@ describe('the busiest partitions', () => {
     const rows = await get<{ partitions: object[] }>('/api/v1/resources/partitions?limit=3');
     expect(rows.partitions).toEqual([
       {
-        ...{ queue: 'b', partition: 'Default', partitionId: partitionIdText(2) },
-        ...{ pending: 2, processing: 0, lagSeconds: 5 },
+        queue: 'b',
+        partition: 'Default',
+        partitionId: partitionIdText(2),
+        pending: 2,
+        processing: 0,
+        lagSeconds: 5,
       },
       {
-        ...{ queue: 'b', partition: '2', partitionId: partitionIdText(3) },
-        ...{ pending: 1, processing: 0, lagSeconds: 5 },
+        queue: 'b',
+        partition: '2',
+        partitionId: partitionIdText(3),
+        pending: 1,
+        processing: 0,
+        lagSeconds: 5,
       },
       {
-        ...{ queue: 'a', partition: 'Default', partitionId: partitionIdText(1) },
-        ...{ pending: 0, processing: 0, lagSeconds: null },
+        queue: 'a',
+        partition: 'Default',
+        partitionId: partitionIdText(1),
+        pending: 0,
+        processing: 0,
+        lagSeconds: null,
       },
     ]);
     const own = await get<{ partitions: object[] }>('/api/v1/resources/partitions?queue=a');

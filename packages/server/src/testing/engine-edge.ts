@@ -17,9 +17,9 @@ export interface JsonAnswer {
 export interface EngineEdge extends TestEdge {
   readonly driver: EngineDriver;
   /** Sends a request; an object as body goes out as JSON, a text as it is. */
-  send(method: string, path: string, body?: object | string): Promise<JsonAnswer>;
+  readonly send: (method: string, path: string, body?: object | string) => Promise<JsonAnswer>;
   /** GETs and returns the parsed body of a 200. */
-  get<T>(path: string): Promise<T>;
+  readonly get: <T>(path: string) => Promise<T>;
 }
 
 /** Builds the edge. Its wall clock is the engine's time. */
