@@ -20,6 +20,11 @@ function clientOf(cluster: TestCluster) {
       const command = pushCommand([item], { idBase: ids.mint(1), hashKey: broker.hashKey });
       return broker.submit(command, options);
     },
+    wait(broker: NodeBroker, deadlineUs: number): Promise<Outcome> {
+      const { signal } = new AbortController();
+      const command = popCommand({ queue: 'orders' }, ids.mint(1));
+      return broker.pop(command, { deadlineUs, wait: true, signal });
+    },
     pop(broker: NodeBroker): Promise<Outcome> {
       const { signal } = new AbortController();
       const command = popCommand({ queue: 'orders', batch: 100 }, ids.mint(1));
@@ -62,6 +67,35 @@ describe('three brokers', () => {
     await cluster.time.pass(1_000_000);
     expect([...expectKind(await pushed, 'push').offsets]).toEqual([0]);
     expect(cluster.failures).toEqual([]);
+  });
+
+  it('never tell a waiting pop that nothing came when the leader was cut off meanwhile', async () => {
+    const cluster = await TestCluster.start();
+    const client = clientOf(cluster);
+    const old = cluster.leader();
+    const deadlineUs = cluster.time.monotonicUs() + 400_000;
+    const waiting = client.wait(old.broker, deadlineUs).then(() => 'answered', codeOf);
+    await cluster.time.pass(10_000);
+    expect(old.broker.status().parkedPops).toBe(1);
+    cluster.isolated.add(old.id);
+    await cluster.time.pass(5_000_000);
+    expect(await waiting).toBe('outcome_unknown');
+    expect(cluster.failures).toEqual([]);
+  });
+
+  it('let a waiting pop start over when its leader is deposed', async () => {
+    const cluster = await TestCluster.start();
+    const client = clientOf(cluster);
+    const old = cluster.leader();
+    const waiting = client.wait(old.broker, HOUR_US).then(() => 'answered', codeOf);
+    await cluster.time.pass(10_000);
+    cluster.isolated.add(old.id);
+    await cluster.time.pass(5_000_000);
+    const { parkedPops, queuedCommands } = old.broker.status();
+    expect({ parkedPops, queuedCommands }).toEqual({ parkedPops: 0, queuedCommands: 1 });
+    cluster.isolated.clear();
+    await cluster.time.pass(3_700_000_000);
+    expect(await waiting).toBe('timeout');
   });
 
   it('rebuild a deposed leader from what is committed, and it can lead again', async () => {

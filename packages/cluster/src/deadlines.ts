@@ -7,7 +7,7 @@ import type { InFlight } from './in-flight.ts';
 import type { BrokerLimits } from './limits.ts';
 import type { ParkingLot } from './parking-lot.ts';
 import { inDoubt, notPlanned } from './refusals.ts';
-import type { Request } from './request.ts';
+import type { PopRequest, Request } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** Parts of the deadlines; all owned by the broker. */
@@ -20,6 +20,8 @@ export interface DeadlineParts {
   readonly inFlight: InFlight;
   /** Called when parked pops should be tried again. */
   readonly onTimer: () => void;
+  /** Called, before `onTimer`, with parked pops whose time is over: they want their empty answer. */
+  readonly onParkedOver: (pops: readonly PopRequest[]) => void;
 }
 
 /** Ends what has waited long enough. */
@@ -71,10 +73,9 @@ export class Deadlines {
   }
 
   #expireParked(): void {
-    const { clock, lot } = this.#parts;
+    const { clock, lot, onParkedOver } = this.#parts;
     const nowUs = clock.monotonicUs();
     if (lot.nextDeadlineUs > nowUs) return;
-    const over = lot.expire((pop) => pop.state === 'answered' || pop.deadlineUs <= nowUs);
-    for (const pop of over) pop.answerEmpty();
+    onParkedOver(lot.expire((pop) => pop.state === 'answered' || pop.deadlineUs <= nowUs));
   }
 }

@@ -1,7 +1,7 @@
 // The broker as a whole, on in-memory stores and virtual time: what is answered, and when.
 
 import type { Outcome } from '@queen-ts/protocol';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { BROKER_LIMITS_DEFAULT } from './limits.ts';
 import { expectKind, TestNode } from './testing/test-node.ts';
 
@@ -100,6 +100,23 @@ describe('long polls', () => {
     expect(watched.state).toBe('answered');
     const claim = expectKind(await waiting, 'pop').claims[0];
     expect(claim?.deliveryAttempt).toBe(2);
+  });
+
+  it('does not spin while a lease has run out and a slow sync keeps it from planning', async () => {
+    const node = await TestNode.start();
+    await node.finish(node.push(ONE));
+    await node.finish(node.pop({ queue: 'orders', leaseSeconds: 1 }));
+    watch(node.pop({ queue: 'orders' }, { waitUs: 10_000_000 }));
+    await node.time.settle();
+    node.log.closeGate();
+    watch(node.push([{ queue: 'orders', partition: 'c-2' }]));
+    await node.time.pass(900_000);
+    const after = vi.spyOn(node.time, 'after');
+    await node.time.pass(2_000_000);
+    // Twenty ticks, and what a tick sets anew.
+    expect(after.mock.calls.length).toBeLessThan(100);
+    node.log.openGate();
+    await node.time.settle();
   });
 
   it('answers empty at the deadline and not much later', async () => {

@@ -131,7 +131,17 @@ export class LocalBroker implements Broker {
     const view = (): EngineView | undefined => (this.#isReadable ? this.#view() : undefined);
     this.#appendWatch = new AppendWatch({ scheduler, limits, view });
     const onTimer = (): void => this.#pump();
-    this.#deadlines = new Deadlines({ clock, scheduler, limits, queue, lot, inFlight, onTimer });
+    const onParkedOver = (pops: readonly PopRequest[]): void => this.#parkedOver(pops);
+    this.#deadlines = new Deadlines({
+      clock,
+      scheduler,
+      limits,
+      queue,
+      lot,
+      inFlight,
+      onTimer,
+      onParkedOver,
+    });
     this.#driver = new RaftDriver(parts, {
       committed: (entry) => this.#committed(entry),
       readConfirmed: (read) => {
@@ -257,7 +267,7 @@ export class LocalBroker implements Broker {
     this.#isStopping = true;
     const { clock, limits, log, hardState } = this.#parts;
     const giveUpUs = clock.monotonicUs() + limits.stopUs;
-    for (const pop of this.#lot.expire(() => true)) pop.answerEmpty();
+    this.#parkedOver(this.#lot.expire(() => true));
     this.#appendWatch.endAll();
     this.#pump();
     while (this.#isBusy() && this.#failure === undefined && clock.monotonicUs() < giveUpUs) {
@@ -322,7 +332,7 @@ export class LocalBroker implements Broker {
 
   #isBusy(): boolean {
     const isPlanning = this.#queue.commandCount > 0 || this.#planner.longCommandCount > 0;
-    return isPlanning || this.#inFlight.size > 0;
+    return isPlanning || this.#inFlight.size > 0 || !this.#barrier.isIdle;
   }
 
   #enqueue(request: Request): void {
@@ -431,6 +441,18 @@ export class LocalBroker implements Broker {
     this.#barrier.start();
   }
 
+  /** Parked pops want their empty answer: it needs the same proof as one that was just planned. */
+  #parkedOver(pops: readonly PopRequest[]): void {
+    const settlements: Settlement[] = [];
+    for (const request of pops) {
+      if (request.state === 'answered') continue;
+      assert(request.lastEmpty !== undefined, 'a parked pop was tried before');
+      request.state = 'planned';
+      settlements.push({ request, outcome: request.lastEmpty });
+    }
+    this.#settleWithoutEntry(settlements);
+  }
+
   #committed(entry: Entry): void {
     const planned = this.#inFlight.take(entry.index);
     assert(
@@ -457,8 +479,18 @@ export class LocalBroker implements Broker {
     for (const request of [...open.map((it) => it.request), ...this.#planner.drain()]) {
       if (request.state !== 'answered') request.fail(inDoubt(request));
     }
+    this.#unpark();
     // The tables contain entries that may never commit: only a rebuild leads back to what did.
     if (isAhead) this.#replica.rebuild(this.#replica.appliedIndex);
+  }
+
+  /** What parked pops were told rests on tables that may be thrown away: they start over. */
+  #unpark(): void {
+    for (const pop of this.#lot.expire(() => true)) {
+      if (pop.state === 'answered') continue;
+      pop.state = 'queued';
+      if (!this.#queue.offer(pop)) pop.fail(queueFull());
+    }
   }
 
   #answer(settlements: readonly Settlement[]): void {
@@ -489,7 +521,10 @@ export class LocalBroker implements Broker {
   }
 
   #armDeadlines(): void {
-    const engineUs = this.#leaderClock?.monotonicAtUs(this.#replica.engine.nextTimerUs());
+    const isFull = this.#inFlight.size >= this.#parts.limits.entriesInFlightMax;
+    // What ends a persist or the wait for a commit looks at the engine's timers anyway.
+    const clock = isFull || this.#driver.isPersisting ? undefined : this.#leaderClock;
+    const engineUs = clock?.monotonicAtUs(this.#replica.engine.nextTimerUs());
     this.#deadlines.arm(engineUs ?? Infinity);
   }
 

@@ -21,6 +21,11 @@ export class ReadBarrier<T> {
     this.#nextContext = BARRIER_COUNT_MAX + barrier;
   }
 
+  /** Whether no answer waits. */
+  get isIdle(): boolean {
+    return this.#round === undefined && this.#waiting.length === 0;
+  }
+
   /** Adds answers; the round starts with the next {@link start}. */
   add(answers: readonly T[]): void {
     for (const answer of answers) this.#waiting.push(answer);
