@@ -23,6 +23,12 @@ while (pop() > 0) payloads.clear();
 const { partitions, cursors, blocks, rememberedIds, tableBytes } = engine.counters();
 console.log({ partitions, cursors, blocks, rememberedIds, tableMiB: mib(tableBytes) });
 
+const before = bufferBytes();
+const frozen = engine.freeze();
+for (let from = 0; from < count; from += PER_CYCLE) push(from);
+console.log({ copiedMiB: mib(bufferBytes() - before) });
+frozen.release();
+
 for (let round = 0; round < 3; round += 1) {
   const frozenAt = performance.now();
   const frozen = engine.freeze();
@@ -40,6 +46,7 @@ for (let round = 0; round < 3; round += 1) {
   frozen.release();
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
   const restoreAt = performance.now();
+  const cpuBefore = process.cpuUsage();
   const restorer = new EngineRestorer({ payloads, limits: ENGINE_LIMITS_DEFAULT });
   const accepts = pieces.map((piece) => {
     const acceptAt = performance.now();
@@ -47,6 +54,7 @@ for (let round = 0; round < 3; round += 1) {
     return performance.now() - acceptAt;
   });
   const restored = restorer.finish();
+  const cpu = process.cpuUsage(cpuBefore);
   steps.sort((a, b) => a - b);
   accepts.sort((a, b) => a - b);
   console.log({
@@ -56,16 +64,11 @@ for (let round = 0; round < 3; round += 1) {
     pieces: pieces.length,
     bytesPerPartition: Math.round(bytes / partitions),
     restoreMs: ms(performance.now() - restoreAt),
+    restoreCpuMs: ms((cpu.user + cpu.system) / 1000),
     acceptMs: { p50: ms(accepts[accepts.length >> 1]!), max: ms(accepts.at(-1)!) },
     isEqual: restored.digest() === engine.digest(),
   });
 }
-
-const before = bufferBytes();
-const frozen = engine.freeze();
-for (let from = 0; from < count; from += PER_CYCLE) push(from);
-console.log({ copiedMiB: mib(bufferBytes() - before) });
-frozen.release();
 
 /** One message with an id of the client to each of some partitions. */
 function push(from: number): void {
@@ -106,7 +109,8 @@ function cycle(run: () => void): void {
 /** Buffers that are neither payloads nor tables: frozen chunks that were replaced by copies. */
 function bufferBytes(): number {
   payloads.clear();
-  (globalThis as { gc?: () => void }).gc?.();
+  const { gc } = globalThis as { gc?: () => void };
+  for (let i = 0; i < 3; i += 1) gc?.();
   return process.memoryUsage().arrayBuffers - engine.counters().tableBytes;
 }
 

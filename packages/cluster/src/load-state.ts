@@ -54,6 +54,9 @@ export async function loadState(parts: LoadParts): Promise<StoredState> {
     return { engine: new Engine(engineOptions), appliedIndex: 0, position, membership: undefined };
   }
   const { meta, position } = loaded;
+  for (const _ of restorer.derive()) {
+    if (clock.monotonicUs() >= turnEndsUs) await turn();
+  }
   const engine = restorer.finish();
   const found = `${clusterIdOf(engine)} ${engine.digest()}`;
   const expected = `${meta.clusterId} ${meta.digest}`;

@@ -72,9 +72,15 @@ export class Cursors {
 
   /** Adds an empty row and returns it. */
   add(partitionRow: number, group: number): number {
-    const row = this.#rows.allocate();
-    this.#ensure(row + 1);
+    const row = this.#allocate();
     this.index.insert(partitionRow, group, row);
+    return row;
+  }
+
+  /** Adds an empty row that cannot be found before {@link CursorIndex.indexRestored}; returns it. */
+  restore(partitionRow: number, group: number): number {
+    const row = this.#allocate();
+    this.index.restore(partitionRow, group, row);
     return row;
   }
 
@@ -157,6 +163,12 @@ export class Cursors {
     for (const column of [...offsets, ...settled, ...others]) column.thaw();
     this.index.thaw();
     this.leases.thaw();
+  }
+
+  #allocate(): number {
+    const row = this.#rows.allocate();
+    if (row >= this.next.rowCount) this.#ensure(row + 1);
+    return row;
   }
 
   #ensure(rowCount: number): void {

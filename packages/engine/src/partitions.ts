@@ -74,19 +74,27 @@ export class Partitions {
 
   /** Adds a row and returns it. */
   add(partition: NewPartition): number {
-    const row = this.#rows.allocate();
-    this.#ensure(row + 1);
-    this.number.set(row, partition.number);
-    this.queue.set(row, partition.queue);
-    this.ordinal.set(row, partition.ordinal);
-    this.tail.set(row, 0);
-    this.logStart.set(row, 0);
-    this.retainedBytes.set(row, 0);
-    this.lastAppendUs.set(row, 0);
-    this.createdUs.set(row, partition.createdUs);
-    this.activeUs.set(row, partition.createdUs);
+    const row = this.#allocate();
+    this.#put(row, partition);
     this.names.insert(partition.queue, partition.name, 0, partition.name.length, row);
-    this.numbers.set(partition.number, row);
+    return row;
+  }
+
+  /**
+   * Adds a row whose name is `nameLength` bytes of `bytes` from `nameStart` on. It cannot be found by
+   * name before {@link NameIndex.indexRestored}.
+   */
+  restore(
+    partition: Omit<NewPartition, 'name'> & {
+      readonly bytes: Uint8Array;
+      readonly nameStart: number;
+      readonly nameLength: number;
+    },
+  ): number {
+    const row = this.#allocate();
+    this.#put(row, partition);
+    const { queue, bytes, nameStart, nameLength } = partition;
+    this.names.restore(queue, bytes, nameStart, nameLength, row);
     return row;
   }
 
@@ -123,6 +131,25 @@ export class Partitions {
     for (const column of [...words, ...offsets, ...times]) column.thaw();
     this.names.thaw();
     this.numbers.thaw();
+  }
+
+  #put(row: number, partition: Omit<NewPartition, 'name'>): void {
+    this.number.set(row, partition.number);
+    this.queue.set(row, partition.queue);
+    this.ordinal.set(row, partition.ordinal);
+    this.tail.set(row, 0);
+    this.logStart.set(row, 0);
+    this.retainedBytes.set(row, 0);
+    this.lastAppendUs.set(row, 0);
+    this.createdUs.set(row, partition.createdUs);
+    this.activeUs.set(row, partition.createdUs);
+    this.numbers.set(partition.number, row);
+  }
+
+  #allocate(): number {
+    const row = this.#rows.allocate();
+    if (row >= this.number.rowCount) this.#ensure(row + 1);
+    return row;
   }
 
   #ensure(rowCount: number): void {

@@ -113,7 +113,7 @@ export class CursorReader {
     }
     this.#partitionRow = partitionRow;
     this.#group = effect.group;
-    const row = cursors.add(partitionRow, effect.group);
+    const row = cursors.restore(partitionRow, effect.group);
     cursors.put(row, effect);
     group.cursors += 1;
     if (effect.leaseToExclusive > 0) noteLease(state, row, group);

@@ -101,8 +101,8 @@ export class PartitionReader {
     return this.#row;
   }
 
-  /** Reads the fields of a partition after the kind byte. */
-  partition(reader: ByteReader): void {
+  /** Reads the fields of a partition after the kind byte; `bytes` is what the reader reads. */
+  partition(reader: ByteReader, bytes: Uint8Array): void {
     this.finish();
     const { partitions, queues, nextPartition } = this.#state;
     const number = this.#before.number + reader.varint();
@@ -112,14 +112,23 @@ export class PartitionReader {
     if (queue === undefined || !isSound) {
       throw new CodecError(`partition ${number} of queue ${queueNumber}`);
     }
-    const name = reader.raw(reader.varint());
+    const nameLength = reader.varint();
+    const nameStart = reader.skip(nameLength);
     const ordinal = reader.varint();
     const logStart = reader.varint();
     const retained = reader.varint();
     const retainedBytes = reader.varint();
     const createdUs = readTime(reader, this.#before.createdUs);
     const lastAppendUs = reader.u8() === 0 ? 0 : readTime(reader, createdUs);
-    const row = partitions.add({ number, queue: queueNumber, name, ordinal, createdUs });
+    const row = partitions.restore({
+      number,
+      queue: queueNumber,
+      bytes,
+      nameStart,
+      nameLength,
+      ordinal,
+      createdUs,
+    });
     partitions.logStart.set(row, logStart);
     partitions.tail.set(row, logStart + retained);
     partitions.retainedBytes.set(row, retainedBytes);
@@ -144,15 +153,20 @@ export class PartitionReader {
     let createdUs = nowUs;
     let entryIndex = 0;
     for (let i = 0; i < count; i += 1) {
-      const baseOffset = this.#blocksEnd;
       const messages = reader.varint();
       entryIndex += reader.varint();
       const blockStart = reader.varint();
       const blockSize = reader.varint();
       createdUs = readTime(reader, createdUs);
-      const place = { entryIndex, blockStart, blockSize, createdUs };
-      blocks.append(this.#row, { baseOffset, count: messages, ...place });
-      this.#blocksEnd = baseOffset + messages;
+      blocks.append(this.#row, {
+        baseOffset: this.#blocksEnd,
+        count: messages,
+        entryIndex,
+        blockStart,
+        blockSize,
+        createdUs,
+      });
+      this.#blocksEnd += messages;
     }
     queue.retainedBlocks += count;
     return count;

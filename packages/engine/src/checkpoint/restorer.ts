@@ -21,6 +21,7 @@ export class EngineRestorer {
   readonly #engine: Engine;
   #records: RecordReader | undefined;
   #isComplete = false;
+  #derivation: Generator<void> | undefined;
 
   constructor(options: EngineOptions) {
     this.#engine = new Engine(options);
@@ -29,26 +30,42 @@ export class EngineRestorer {
   /** Takes the next piece; its bytes are copied. Work is proportional to its size. */
   accept(piece: Uint8Array): void {
     try {
-      this.#acceptRecords(new ByteReader(piece));
+      this.#acceptRecords(new ByteReader(piece), piece);
     } catch (error) {
       if (!(error instanceof CodecError)) throw error;
       throw new InvariantError(`a stored state cannot be read: ${error.message}`);
     }
   }
 
-  /** The engine, equal to the one that was frozen but for what it derives (rings, walks). */
+  /**
+   * Builds the hash tables once all pieces are in, in steps of bounded work. Optional: {@link finish}
+   * does what is left.
+   */
+  derive(): Generator<void> {
+    this.#derivation ??= this.#derive();
+    return this.#derivation;
+  }
+
+  /** The engine, equal to the one that was frozen but for its rings and walks. */
   finish(): Engine {
-    assert(this.#isComplete, 'a stored state without an end');
+    for (const _ of this.derive());
     return this.#engine;
   }
 
-  #acceptRecords(reader: ByteReader): void {
+  *#derive(): Generator<void> {
+    assert(this.#isComplete, 'a stored state without an end');
+    const { partitions, cursors } = this.#engine.state;
+    yield* partitions.names.indexRestored(partitions.count);
+    yield* cursors.index.indexRestored(cursors.count);
+  }
+
+  #acceptRecords(reader: ByteReader, piece: Uint8Array): void {
     while (reader.remaining > 0) {
       const kind = reader.u8();
       if (this.#isComplete) throw new CodecError(`record ${kind} after the end`);
       if (this.#records === undefined) this.#begin(reader, kind);
       else if (kind === RECORD.END) this.#end(this.#records);
-      else this.#records.read(reader, kind);
+      else this.#records.read(reader, kind, piece);
     }
   }
 
@@ -56,8 +73,6 @@ export class EngineRestorer {
     const { state } = this.#engine;
     if (kind !== RECORD.STATE) throw new CodecError(`record ${kind} at the start`);
     const promised = readState(reader, state);
-    state.partitions.names.reserve(promised.partitions);
-    state.cursors.index.reserve(promised.cursors);
     // Empty wheels move to the present at once; with timers in them they would get there bit by bit.
     advanceTimers(state, state.nowUs, 1);
     this.#records = new RecordReader(state, promised);
@@ -88,7 +103,7 @@ class RecordReader {
     this.#dedup = new DedupReader(state.dedup);
   }
 
-  read(reader: ByteReader, kind: number): void {
+  read(reader: ByteReader, kind: number, piece: Uint8Array): void {
     const counts = this.#counts;
     switch (kind) {
       case RECORD.QUEUE:
@@ -99,7 +114,7 @@ class RecordReader {
         return this.#queues.group(reader);
       case RECORD.PARTITION:
         counts.partitions += 1;
-        return this.#partitions.partition(reader);
+        return this.#partitions.partition(reader, piece);
       case RECORD.CURSOR:
         counts.cursors += 1;
         return this.#cursors.cursor(reader, this.#partitions.row);

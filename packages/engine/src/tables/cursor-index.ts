@@ -7,6 +7,9 @@ import type { FrozenColumn } from './chunked-columns.ts';
 import { hashPair } from './hash.ts';
 import { homeOf, RowTable } from './row-table.ts';
 
+/** Rows that one step of {@link CursorIndex.indexRestored} hashes. */
+const INDEX_STEP_ROWS = 8192;
+
 /** Hash of a key: any 32-bit integer. */
 export type CursorHash = (partitionRow: number, groupRow: number) => number;
 
@@ -39,11 +42,6 @@ export class CursorIndex {
     return this.#table.bytes + this.#partitions.bytes + this.#groups.bytes;
   }
 
-  /** Makes room for `count` cursors in an empty index. */
-  reserve(count: number): void {
-    this.#table.reserve(count);
-  }
-
   /** Cursor row of a key, or 0. */
   find(partitionRow: number, groupRow: number): number {
     const hash = this.#hash(partitionRow, groupRow) >>> 0;
@@ -66,6 +64,12 @@ export class CursorIndex {
 
   /** Adds a cursor row under a key that is not in the index. */
   insert(partitionRow: number, groupRow: number, cursorRow: number): void {
+    this.restore(partitionRow, groupRow, cursorRow);
+    this.#table.insert(this.#hash(partitionRow, groupRow) >>> 0, cursorRow);
+  }
+
+  /** As {@link insert}, but the cursor cannot be found before {@link indexRestored}. */
+  restore(partitionRow: number, groupRow: number, cursorRow: number): void {
     if (partitionRow === 0 || groupRow === 0) {
       assert(false, () => `cursor ${cursorRow} of partition ${partitionRow}, group ${groupRow}`);
     }
@@ -74,7 +78,21 @@ export class CursorIndex {
     this.#groups.ensure(cursorRow + 1);
     this.#partitions.set(cursorRow, partitionRow);
     this.#groups.set(cursorRow, groupRow);
-    this.#table.insert(this.#hash(partitionRow, groupRow) >>> 0, cursorRow);
+  }
+
+  /**
+   * Makes the restored cursors findable, in steps of bounded work. They are rows 1 to `count` and the
+   * only ones.
+   */
+  *indexRestored(count: number): Generator<void> {
+    const hashes = new Uint32Array(count);
+    const rows = new Uint32Array(count);
+    for (let row = 1; row <= count; row += 1) {
+      rows[row - 1] = row;
+      hashes[row - 1] = this.#hash(this.#partitions.get(row), this.#groups.get(row)) >>> 0;
+      if (row % INDEX_STEP_ROWS === 0) yield;
+    }
+    yield* this.#table.fill(hashes, rows);
   }
 
   /** Removes a cursor row that is in the index. */

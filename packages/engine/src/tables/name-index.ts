@@ -18,6 +18,9 @@ const HEAD_SIZE = 8;
 /** Where the row is in a record. */
 const ROW_AT = 4;
 
+/** Rows that one step of {@link NameIndex.indexRestored} hashes. */
+const INDEX_STEP_ROWS = 4096;
+
 /** Longest name in bytes. */
 export const NAME_INDEX_BYTES_MAX = ARENA_RECORD_BYTES_MAX - HEAD_SIZE;
 
@@ -76,11 +79,6 @@ export class NameIndex {
     return this.#table.bytes + this.#arena.bytes + this.#refs.bytes;
   }
 
-  /** Makes room for `count` names in an empty index. */
-  reserve(count: number): void {
-    this.#table.reserve(count);
-  }
-
   /** Row of a name, or 0. */
   find(scope: number, bytes: Uint8Array, start: number, length: number): number {
     const hash = this.#hash(scope, bytes, start, length) >>> 0;
@@ -99,26 +97,34 @@ export class NameIndex {
 
   /** Gives an unnamed row a name that is not in the index. The bytes are copied. */
   insert(scope: number, bytes: Uint8Array, start: number, length: number, row: number): void {
-    if (length > NAME_INDEX_BYTES_MAX) assert(false, () => `name of ${length} bytes`);
-    if (this.has(row)) assert(false, () => `row ${row} has a name already`);
-    const ref = this.#arena.reserve(HEAD_SIZE + length);
-    const chunk = this.#arena.chunkOf(ref);
-    const at = this.#arena.startOf(ref);
-    writeU32(chunk, at, scope);
-    writeU32(chunk, at + ROW_AT, row);
-    copyBytes(chunk, at + HEAD_SIZE, bytes, start, length);
-    this.#refs.ensure(row + 1);
-    this.#refs.set(row, ref);
+    const ref = this.#write(scope, bytes, start, length, row);
     this.#table.insert(this.#hash(scope, bytes, start, length) >>> 0, ref);
+  }
+
+  /** As {@link insert}, but the name cannot be found before {@link indexRestored}. */
+  restore(scope: number, bytes: Uint8Array, start: number, length: number, row: number): void {
+    this.#write(scope, bytes, start, length, row);
+  }
+
+  /**
+   * Makes the restored names findable, in steps of bounded work. They are those of rows 1 to `count`
+   * and the only ones.
+   */
+  *indexRestored(count: number): Generator<void> {
+    const hashes = new Uint32Array(count);
+    const refs = new Uint32Array(count);
+    for (let row = 1; row <= count; row += 1) {
+      refs[row - 1] = this.#refOf(row);
+      hashes[row - 1] = this.#hashOf(row);
+      if (row % INDEX_STEP_ROWS === 0) yield;
+    }
+    yield* this.#table.fill(hashes, refs);
   }
 
   /** Takes a named row's name away. */
   remove(row: number): void {
     const ref = this.#refOf(row);
-    const chunk = this.#arena.chunkOf(ref);
-    const start = this.#arena.startOf(ref) + HEAD_SIZE;
-    const hash = this.#hash(this.scopeOf(row), chunk, start, this.nameLength(row)) >>> 0;
-    this.#table.remove(hash, ref);
+    this.#table.remove(this.#hashOf(row), ref);
     this.#arena.free(ref);
     this.#refs.set(row, 0);
   }
@@ -174,11 +180,30 @@ export class NameIndex {
     this.#refs.thaw();
   }
 
+  #write(scope: number, bytes: Uint8Array, start: number, length: number, row: number): number {
+    if (length > NAME_INDEX_BYTES_MAX) assert(false, () => `name of ${length} bytes`);
+    if (this.has(row)) assert(false, () => `row ${row} has a name already`);
+    const ref = this.#arena.reserve(HEAD_SIZE + length);
+    const chunk = this.#arena.chunkOf(ref);
+    const at = this.#arena.startOf(ref);
+    writeU32(chunk, at, scope);
+    writeU32(chunk, at + ROW_AT, row);
+    copyBytes(chunk, at + HEAD_SIZE, bytes, start, length);
+    this.#refs.ensure(row + 1);
+    this.#refs.set(row, ref);
+    return ref;
+  }
+
   #isName(ref: number, scope: number, bytes: Uint8Array, start: number, length: number): boolean {
     if (this.#arena.lengthOf(ref) !== length + HEAD_SIZE) return false;
     const chunk = this.#arena.chunkOf(ref);
     const at = this.#arena.startOf(ref);
     return readU32(chunk, at) === scope && equalBytes(chunk, at + HEAD_SIZE, bytes, start, length);
+  }
+
+  #hashOf(row: number): number {
+    const chunk = this.nameChunk(row);
+    return this.#hash(this.scopeOf(row), chunk, this.nameStart(row), this.nameLength(row)) >>> 0;
   }
 
   #refOf(row: number): number {

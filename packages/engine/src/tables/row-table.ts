@@ -15,6 +15,9 @@ const SEGMENT_SLOTS_MIN = 16;
 /** Rows for which one segment is reserved at most: with room to deviate from an even spread. */
 const SEGMENT_ROWS_RESERVED = 2816;
 
+/** Rows that one step of {@link RowTable.fill} looks at. */
+const FILL_STEP_ROWS = 8192;
+
 /** Directory bits. The position in a segment uses the other 16 bits of the hash. */
 const DEPTH_MAX = 16;
 
@@ -60,15 +63,46 @@ export class RowTable {
     return this.#directory[(hash >>> 1) >>> (31 - this.#depth)] as RowSegment;
   }
 
-  /** Makes room for `count` rows in an empty table, so that filling it need not move any. */
-  reserve(count: number): void {
-    assert(this.#count === 0, () => `reserve over ${this.#count} rows`);
+  /**
+   * Fills an empty table with rows under their hashes, in steps of bounded work. Rows are sorted by
+   * segment first, so that a segment is filled while it is in the cache: inserting a million rows one
+   * by one misses it a million times.
+   */
+  *fill(hashes: Uint32Array, rows: Uint32Array): Generator<void> {
+    assert(this.#count === 0, () => `fill over ${this.#count} rows`);
+    const { length } = rows;
     let depth = 0;
-    while (depth < DEPTH_MAX && count / 2 ** depth > SEGMENT_ROWS_RESERVED) depth += 1;
-    const perSegment = slotsFor(Math.ceil(count / 2 ** depth));
+    while (depth < DEPTH_MAX && length / 2 ** depth > SEGMENT_ROWS_RESERVED) depth += 1;
+    const perSegment = slotsFor(Math.ceil(length / 2 ** depth));
     this.#depth = depth;
     this.#directory = Array.from({ length: 2 ** depth }, () => new RowSegment(depth, perSegment));
     this.#slotCount = perSegment * 2 ** depth;
+    const order = new Uint32Array(length);
+    const ends = new Uint32Array(2 ** depth);
+    // Two shifts, because a shift by 32 is a shift by 0.
+    for (let i = 0; i < length; i += 1) {
+      const position = ((hashes[i] as number) >>> 1) >>> (31 - depth);
+      ends[position] = (ends[position] as number) + 1;
+      if (i % FILL_STEP_ROWS === 0) yield;
+    }
+    let start = 0;
+    for (let position = 0; position < ends.length; position += 1) {
+      const count = ends[position] as number;
+      ends[position] = start;
+      start += count;
+    }
+    for (let i = 0; i < length; i += 1) {
+      const position = ((hashes[i] as number) >>> 1) >>> (31 - depth);
+      const at = ends[position] as number;
+      order[at] = i;
+      ends[position] = at + 1;
+      if (i % FILL_STEP_ROWS === 0) yield;
+    }
+    for (let at = 0; at < length; at += 1) {
+      const i = order[at] as number;
+      this.insert(hashes[i] as number, rows[i] as number);
+      if (at % FILL_STEP_ROWS === 0) yield;
+    }
   }
 
   /** Adds a row under a hash. The row must not be in the table under it. */
