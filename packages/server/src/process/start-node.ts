@@ -77,13 +77,15 @@ interface NodeParts extends NodeOptions {
 
 async function serve(config: Config, parts: NodeParts): Promise<RunningNode> {
   const { server, address, directory, log, rng, onFailure: crash } = parts;
-  for (const warning of directory.warnings) log.warn({ warning }, 'data directory');
   let broker: Broker;
   try {
     broker = await startBroker(brokerOptions(config, parts));
   } catch (error) {
     await directory.close();
     throw error;
+  } finally {
+    // Opening checkpoints and log adds to them.
+    for (const warning of directory.warnings) log.warn({ warning }, 'data directory');
   }
   const edge = createEdge({ broker, clock: SYSTEM_CLOCK, rng, config, log, crash });
   const registry = createRegistry(edge);
