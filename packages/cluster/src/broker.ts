@@ -5,6 +5,7 @@ import type { Id128, Outcome, PayloadReader, PopCommand, PushCommand } from '@qu
 import type {
   AckCommand,
   AdminCommand,
+  TransactionCommand,
   ConfigureCommand,
   DeleteQueueCommand,
   ExtendCommand,
@@ -14,7 +15,13 @@ import type { AppendMark, WaitOptions } from './append-watch.ts';
 
 /** Commands that a client may send, other than pops. */
 export type WriteCommand =
-  PushCommand | AckCommand | ExtendCommand | ConfigureCommand | DeleteQueueCommand | AdminCommand;
+  | PushCommand
+  | AckCommand
+  | TransactionCommand
+  | ExtendCommand
+  | ConfigureCommand
+  | DeleteQueueCommand
+  | AdminCommand;
 
 /** How long a request may take. */
 export interface RequestOptions {

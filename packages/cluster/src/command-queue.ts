@@ -99,6 +99,7 @@ function laneOf(kind: Command['kind']): Lane {
     case 'pop':
       return 'pop';
     case 'push':
+    case 'transaction':
     case 'configure':
     case 'seek':
     case 'subscribe':

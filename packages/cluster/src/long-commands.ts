@@ -117,6 +117,7 @@ function nextStep(command: Command, outcome: Outcome): Command | undefined {
       return outcome.kind === 'pop' && outcome.isCut ? command : undefined;
     case 'push':
     case 'ack':
+    case 'transaction':
     case 'extend':
     case 'release':
     case 'configure':

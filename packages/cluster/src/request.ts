@@ -27,7 +27,7 @@ export class Request<C extends Command = Command> {
   constructor(command: C, deadlineUs: number) {
     this.command = command;
     this.deadlineUs = deadlineUs;
-    this.sizeBytes = COMMAND_OVERHEAD_BYTES + (command.kind === 'push' ? command.body.length : 0);
+    this.sizeBytes = COMMAND_OVERHEAD_BYTES + bodySize(command);
     this.#settlers = Promise.withResolvers<Outcome>();
     this.outcome = this.#settlers.promise;
   }
@@ -45,6 +45,11 @@ export class Request<C extends Command = Command> {
     this.state = 'answered';
     this.#settlers.reject(error);
   }
+}
+
+function bodySize(command: Command): number {
+  if (command.kind === 'push') return command.body.length;
+  return command.kind === 'transaction' ? (command.push?.body.length ?? 0) : 0;
 }
 
 /** A pop: it may park, and its client may leave. */

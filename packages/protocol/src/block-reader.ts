@@ -8,6 +8,7 @@ import {
   BLOCK_FRAME_SIZE,
   BLOCK_HEADER_SIZE,
   BLOCK_KEY_SIZE,
+  BLOCK_TRACE_ID_SIZE,
 } from './block.ts';
 import type { PayloadReader } from './block.ts';
 import { MINTED_TXN } from './commands.ts';
@@ -21,7 +22,6 @@ export type BlockAddress = Pick<BlockSpan, 'entryIndex' | 'blockStart' | 'blockS
 const WHOLE_READ_SIZE_MAX = 64 * 1024;
 
 const KNOWN_FLAGS = BLOCK_FLAG.ALL_MINTED | BLOCK_FLAG.HAS_TRACE_IDS | BLOCK_FLAG.ENCRYPTED;
-const TRACE_ID_SIZE = 16;
 
 /** Columns of one frame in {@link BlockFrames.spans}. */
 export const BLOCK_FRAME = {
@@ -102,7 +102,8 @@ export class BlockReader {
     );
     this.#messageId = readIdBytes(head, 32);
     const keysSize = this.flags & BLOCK_FLAG.ALL_MINTED ? 0 : this.count * BLOCK_KEY_SIZE;
-    const traceIdsSize = this.flags & BLOCK_FLAG.HAS_TRACE_IDS ? this.count * TRACE_ID_SIZE : 0;
+    const traceIdsSize =
+      this.flags & BLOCK_FLAG.HAS_TRACE_IDS ? this.count * BLOCK_TRACE_ID_SIZE : 0;
     this.#frameTableStart = BLOCK_HEADER_SIZE + keysSize;
     this.#traceIdsStart = this.#frameTableStart + this.count * BLOCK_FRAME_SIZE;
     const subStart = this.#traceIdsStart + traceIdsSize;
@@ -162,7 +163,7 @@ export class BlockReader {
   /** Trace id of a message, or undefined when it has none. */
   traceId(ordinal: number): Id128 | undefined {
     if ((this.flags & BLOCK_FLAG.HAS_TRACE_IDS) === 0) return undefined;
-    const id = readIdBytes(this.#tables, this.#traceIdsStart + ordinal * TRACE_ID_SIZE);
+    const id = readIdBytes(this.#tables, this.#traceIdsStart + ordinal * BLOCK_TRACE_ID_SIZE);
     return id.every((word) => word === 0) ? undefined : id;
   }
 

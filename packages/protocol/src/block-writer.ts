@@ -1,7 +1,7 @@
 // Writes append blocks (`block.ts`) from the columns of a push command. The size is known before the
 // first byte is written, and each message costs two copies: its transaction id and its payload.
 
-import { assert, copyBytes, encodeUtf8, writeIdBytes } from '@queen-ts/base';
+import { assert, copyBytes, encodeUtf8, readIdWords, writeIdBytes } from '@queen-ts/base';
 import type { ByteWriter } from '@queen-ts/base';
 import {
   BLOCK_FLAG,
@@ -9,6 +9,7 @@ import {
   BLOCK_FRAME_SIZE,
   BLOCK_HEADER_SIZE,
   BLOCK_KEY_SIZE,
+  BLOCK_TRACE_ID_SIZE,
 } from './block.ts';
 import { ID_WORDS, MINTED_TXN, PUSH_ITEM } from './commands.ts';
 import type { Id128, PushCommand } from './commands.ts';
@@ -51,6 +52,7 @@ export function writeBlock(writer: ByteWriter, source: BlockSource): number {
   let at = start + BLOCK_HEADER_SIZE;
   if ((layout.flags & BLOCK_FLAG.ALL_MINTED) === 0) at = writeKeys(writer.view, at, source);
   at = writeFrameTable(writer.view, at, source);
+  if ((layout.flags & BLOCK_FLAG.HAS_TRACE_IDS) !== 0) at = writeTraceIds(writer.bytes, at, source);
   copyBytes(layout.sub, 0, layout.sub.length, writer.bytes, at);
   const end = writeFrames(writer.bytes, at + layout.sub.length, source);
   assert(
@@ -77,13 +79,27 @@ function layOut(source: BlockSource): BlockLayout {
   const isAllMinted = mintedCount === count;
   const sub = producerSub === null ? NO_BYTES : encodeUtf8(producerSub);
   assert(sub.length <= PRODUCER_SUB_BYTES_MAX, () => `producerSub of ${sub.length} bytes`);
-  const perMessage = BLOCK_FRAME_SIZE + (isAllMinted ? 0 : BLOCK_KEY_SIZE);
+  const hasTraceIds = isTraced(source);
+  const keySize = isAllMinted ? 0 : BLOCK_KEY_SIZE;
+  const perMessage = BLOCK_FRAME_SIZE + keySize + (hasTraceIds ? BLOCK_TRACE_ID_SIZE : 0);
   return {
     count,
-    flags: isAllMinted ? BLOCK_FLAG.ALL_MINTED : 0,
+    flags: (isAllMinted ? BLOCK_FLAG.ALL_MINTED : 0) | (hasTraceIds ? BLOCK_FLAG.HAS_TRACE_IDS : 0),
     sub,
     size: BLOCK_HEADER_SIZE + count * perMessage + sub.length + frames,
   };
+}
+
+/** Whether any of the messages has a trace id. */
+function isTraced({ command, positions, from, toExclusive }: BlockSource): boolean {
+  const { traceIds } = command;
+  if (traceIds === undefined) return false;
+  for (let i = from; i < toExclusive; i++) {
+    const at = positions[i]! * ID_WORDS;
+    if ((traceIds[at]! | traceIds[at + 1]! | traceIds[at + 2]! | traceIds[at + 3]!) !== 0)
+      return true;
+  }
+  return false;
 }
 
 function writeHeader(
@@ -126,6 +142,16 @@ function writeFrameTable(view: DataView, start: number, source: BlockSource): nu
     view.setUint32(at, itemColumns[row + PUSH_ITEM.TXN_LENGTH]!, true);
     view.setUint32(at + 4, itemColumns[row + PUSH_ITEM.PAYLOAD_LENGTH]!, true);
     at += BLOCK_FRAME_SIZE;
+  }
+  return at;
+}
+
+function writeTraceIds(target: Uint8Array, start: number, source: BlockSource): number {
+  const traceIds = source.command.traceIds!;
+  let at = start;
+  for (let i = source.from; i < source.toExclusive; i++) {
+    writeIdBytes(readIdWords(traceIds, source.positions[i]! * ID_WORDS), target, at);
+    at += BLOCK_TRACE_ID_SIZE;
   }
   return at;
 }

@@ -37,6 +37,9 @@ export const BLOCK_FLAG = {
 /** Size of one key in bytes. */
 export const BLOCK_KEY_SIZE = 16;
 
+/** Size of one trace id in bytes. */
+export const BLOCK_TRACE_ID_SIZE = 16;
+
 /** Size of one frame-table row in bytes. */
 export const BLOCK_FRAME_SIZE = 8;
 

@@ -70,6 +70,8 @@ export interface PushCommand {
   readonly idBase: Id128;
   /** The `sub` of the validated token, else null. */
   readonly producerSub: string | null;
+  /** `ID_WORDS` words an item, zeros for none; absent when no item has a trace id to keep. */
+  readonly traceIds?: Uint32Array;
 }
 
 /** Where a cursor that does not exist yet starts (reference §2.4). */
@@ -135,6 +137,19 @@ export interface AckCommand {
   readonly errors: readonly (string | null)[] | undefined;
 }
 
+/**
+ * Acks and pushes that apply all or nothing, in one entry (reference §5). Leases that the request left
+ * to be inferred are filled in.
+ */
+export interface TransactionCommand {
+  readonly kind: 'transaction';
+  /** Minted by the receiving node, for the answer. */
+  readonly transactionId: Id128;
+  /** One for each group that acks, in first-seen order. */
+  readonly acks: readonly AckCommand[];
+  readonly push: PushCommand | undefined;
+}
+
 /** Extends every live lease that carries the id (reference §4). */
 export interface ExtendCommand {
   readonly kind: 'extend';
@@ -174,6 +189,7 @@ export type Command =
   | PushCommand
   | PopCommand
   | AckCommand
+  | TransactionCommand
   | ExtendCommand
   | ReleaseCommand
   | ConfigureCommand

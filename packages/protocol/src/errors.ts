@@ -14,6 +14,7 @@ interface ErrorRow {
 export const ERRORS = {
   bad_body: { status: 400, retryable: false, outcome: 'notApplied' },
   bad_request: { status: 400, retryable: false, outcome: 'notApplied' },
+  encryption_key_missing: { status: 400, retryable: false, outcome: 'notApplied' },
   no_such_route: { status: 404, retryable: false, outcome: 'notApplied' },
   method_not_allowed: { status: 405, retryable: false, outcome: 'notApplied' },
   body_too_large: { status: 413, retryable: false, outcome: 'notApplied' },
@@ -25,8 +26,8 @@ export const ERRORS = {
   no_leader: { status: 503, retryable: true, outcome: 'notApplied' },
   timeout: { status: 503, retryable: true, outcome: 'unknown' },
   outcome_unknown: { status: 503, retryable: true, outcome: 'unknown' },
-  shutting_down: { status: 503, retryable: true, outcome: 'notApplied' },
   maintenance: { status: 503, retryable: true, outcome: 'notApplied' },
+  shutting_down: { status: 503, retryable: true, outcome: 'notApplied' },
   storage_full: { status: 507, retryable: true, outcome: 'notApplied' },
 } as const satisfies Record<string, ErrorRow>;
 

@@ -38,6 +38,7 @@ export { commaSeparated } from './answers/piece.ts';
 export type { Piece } from './answers/piece.ts';
 export { renderPop, renderPopRefusal } from './answers/pop.ts';
 export { EMPTY_PUSH_ANSWER, renderPush } from './answers/push.ts';
+export { renderRolledBack, renderTransaction } from './answers/transaction.ts';
 export { renderReplay, REPLAY_GONE } from './answers/replay.ts';
 export type { ReplayAnswer } from './answers/replay.ts';
 export {
@@ -46,6 +47,7 @@ export {
   BLOCK_FRAME_SIZE,
   BLOCK_HEADER_SIZE,
   BLOCK_KEY_SIZE,
+  BLOCK_TRACE_ID_SIZE,
 } from './block.ts';
 export type { PayloadReader } from './block.ts';
 export { BLOCK_FRAME, BlockReader, payloadOf } from './block-reader.ts';
@@ -74,6 +76,7 @@ export type {
   PushCommand,
   ReleaseCommand,
   Subscription,
+  TransactionCommand,
 } from './commands.ts';
 export { readEffect, writeEffect } from './entry/codec.ts';
 export { EFFECT, GROUP_MODE, ZERO_ID } from './entry/effects.ts';
@@ -140,6 +143,9 @@ export type {
   PushOutcome,
   Refused,
   ReleaseOutcome,
+  RollbackReason,
+  RolledBack,
+  TransactionOutcome,
 } from './outcomes.ts';
 export { parsePartitionId, partitionIdText, readPartitionId } from './partition-id.ts';
 export {
@@ -161,3 +167,11 @@ export { QueryError, QueryReader } from './requests/query.ts';
 export { PushItems } from './requests/push-items.ts';
 export { parsePush } from './requests/push.ts';
 export type { NothingToPush, PushContext } from './requests/push.ts';
+export { parseTransaction } from './requests/transaction.ts';
+export type {
+  BadTransaction,
+  TransactionContext,
+  TransactionEcho,
+  TransactionRequest,
+} from './requests/transaction.ts';
+export { ackErrorText } from './ack-error-text.ts';

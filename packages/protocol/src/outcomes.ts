@@ -77,6 +77,11 @@ export interface PopOutcome {
   readonly messageCount: number;
   /** Set when `claims` is empty. */
   readonly emptyReason: EmptyReason | undefined;
+  /**
+   * True when the search was cut short before it found anything: the pop must be planned again before
+   * it may answer that nothing is there.
+   */
+  readonly isCut: boolean;
   /** True when the group's stored policy conflates. */
   readonly conflation: boolean;
   /** True when the request disagreed with the stored policy. */
@@ -105,6 +110,26 @@ export interface AckOutcome {
   readonly noops: Uint8Array;
   /** The statuses of the command, for the rendering of error texts. */
   readonly statuses: ArrayLike<AckStatus>;
+}
+
+/** A committed transaction: every ack and push succeeded. */
+export interface TransactionOutcome {
+  readonly kind: 'transaction';
+  readonly transactionId: Id128;
+  /** One for each ack of the command. */
+  readonly acks: readonly AckOutcome[];
+  readonly push: PushOutcome | undefined;
+}
+
+/** Why a transaction changed nothing, other than by the refusal of the whole request. */
+export type RollbackReason = 'rejected_ack' | 'duplicate' | 'too_large' | 'bad_request' | ErrorCode;
+
+/** A transaction that changed nothing (reference §5.3). */
+export interface RolledBack {
+  readonly kind: 'rolledBack';
+  readonly transactionId: Id128;
+  readonly reason: RollbackReason;
+  readonly message: string;
 }
 
 /** Result of a lease extension. */
@@ -144,6 +169,8 @@ export type Outcome =
   | PushOutcome
   | PopOutcome
   | AckOutcome
+  | TransactionOutcome
+  | RolledBack
   | ExtendOutcome
   | ReleaseOutcome
   | ConfigureOutcome

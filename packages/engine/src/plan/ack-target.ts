@@ -9,7 +9,7 @@ import { openBlock } from './blocks.ts';
 import type { PlanContext } from './context.ts';
 import { isRememberedBelow } from './originals.ts';
 import { settle } from './settle.ts';
-import type { Marks } from './settle.ts';
+import type { Marks, Settling } from './settle.ts';
 
 /** Blocks that one target may search for ids it does not find where they are expected. */
 const BLOCKS_SEARCHED_MAX = 1024;
@@ -32,6 +32,13 @@ export interface AckTarget {
   readonly older: AckTarget | undefined;
 }
 
+/** The cursor of a target's group in its partition. */
+interface FoundCursor {
+  readonly queue: QueueState;
+  readonly group: GroupState;
+  readonly cursorRow: number;
+}
+
 /** A target with its command. */
 export interface AckWork {
   readonly command: AckCommand;
@@ -39,32 +46,56 @@ export interface AckWork {
   readonly verdicts: AckVerdicts;
 }
 
+/** What a target came to before anything changed: who is settled, and with which marks. */
+export interface ExaminedTarget {
+  readonly work: AckWork;
+  readonly settling: Settling;
+}
+
 /** Decides one target and applies its effects. */
 export function settleTarget(context: PlanContext, work: AckWork): void {
-  const { state } = context;
-  const { command, target, verdicts } = work;
-  const queue = state.queueOf(target.partitionRow)!;
-  const group = queue.groupByName(command.group);
-  const cursorRow = group === undefined ? 0 : state.cursors.find(target.partitionRow, group.number);
-  if (group === undefined || cursorRow === 0) {
+  const found = findCursor(context.state, work);
+  if (found === undefined) {
     reject(work, ACK_ERROR.UNRESOLVABLE);
     return;
   }
-  if (!isFenced(state, work, cursorRow)) {
-    answerSettled(context, work, { group, cursorRow });
+  if (!isFenced(context.state, work, found.cursorRow)) {
+    answerSettled(context, work, found);
     return;
   }
-  const { cursors, partitions } = state;
-  const next = cursors.next.get(cursorRow);
-  const end = cursors.hasLease(cursorRow)
-    ? cursors.leaseToExclusive.get(cursorRow)
-    : partitions.tail.get(target.partitionRow);
-  context.matcher.start(command, target.items);
-  search(context, target.partitionRow, { from: next, toExclusive: end, isLeased: true });
-  context.matcher.resolveRepeats();
-  const marks = collectMarks(context, work, queue, next);
-  if (marks === undefined) return;
-  const result = settle(context, { queue, cursorRow, marks, command });
+  const settling = resolveTarget(context, work, found);
+  if (settling !== undefined) settleExamined(context, { work, settling });
+}
+
+/**
+ * Decides one target of a transaction, where every lease that an item names must be held and hold its
+ * message. Changes nothing; items that fail have their error. Undefined when nothing is to be settled.
+ */
+export function examineTarget(context: PlanContext, work: AckWork): ExaminedTarget | undefined {
+  const { state } = context;
+  const { command, target, verdicts } = work;
+  const found = findCursor(state, work);
+  if (found === undefined) {
+    reject(work, ACK_ERROR.UNRESOLVABLE);
+    return undefined;
+  }
+  for (const item of target.items) {
+    if (!holdsLease(state, command, item, found.cursorRow)) {
+      verdicts.errors[item] = ACK_ERROR.INVALID_LEASE;
+    }
+  }
+  const settling = resolveTarget(context, work, found);
+  for (const item of target.items) {
+    const isNoopUnderLease = verdicts.noops[item] === 1 && !isUnfenced(command, item);
+    if (isNoopUnderLease) verdicts.errors[item] = ACK_ERROR.UNRESOLVABLE;
+  }
+  return settling === undefined ? undefined : { work, settling };
+}
+
+/** Applies what was decided for a target. */
+export function settleExamined(context: PlanContext, { work, settling }: ExaminedTarget): void {
+  const { command, target, verdicts } = work;
+  const result = settle(context, settling);
   for (const item of target.items) {
     if (verdicts.errors[item] !== ACK_ERROR.NONE) continue;
     const isSignal = asksForDeadLetter(command.statuses[item]!);
@@ -73,24 +104,55 @@ export function settleTarget(context: PlanContext, work: AckWork): void {
   if (result.isReleased) for (const item of target.items) verdicts.leaseReleased[item] = 1;
 }
 
+/** The cursor that a target is about; undefined when its group has none there. */
+function findCursor(state: State, { command, target }: AckWork): FoundCursor | undefined {
+  const queue = state.queueOf(target.partitionRow)!;
+  const group = queue.groupByName(command.group);
+  const cursorRow = group === undefined ? 0 : state.cursors.find(target.partitionRow, group.number);
+  return group === undefined || cursorRow === 0 ? undefined : { queue, group, cursorRow };
+}
+
+/** Finds the offsets of a target's items and answers those that are not in its batch. */
+function resolveTarget(
+  context: PlanContext,
+  work: AckWork,
+  { queue, cursorRow }: FoundCursor,
+): Settling | undefined {
+  const { cursors, partitions } = context.state;
+  const { command, target } = work;
+  const next = cursors.next.get(cursorRow);
+  const end = cursors.hasLease(cursorRow)
+    ? cursors.leaseToExclusive.get(cursorRow)
+    : partitions.tail.get(target.partitionRow);
+  context.matcher.start(command, target.items);
+  search(context, target.partitionRow, { from: next, toExclusive: end, isLeased: true });
+  context.matcher.resolveRepeats();
+  const marks = collectMarks(context, work, queue, next);
+  return marks === undefined ? undefined : { queue, cursorRow, marks, command };
+}
+
 /** Whether the target may act on the cursor's lease. */
 function isFenced(state: State, work: AckWork, cursorRow: number): boolean {
-  const { command, target } = work;
-  const item = target.items[0]!;
-  if (command.leaseKinds[item] === ACK_LEASE.NONE) return true;
+  return holdsLease(state, work.command, work.target.items[0]!, cursorRow);
+}
+
+/** Whether an item names no lease, or the one that the cursor holds. */
+function holdsLease(state: State, command: AckCommand, item: number, cursorRow: number): boolean {
+  if (isUnfenced(command, item)) return true;
   const { cursors } = state;
   return (
+    command.leaseKinds[item] === ACK_LEASE.NAMED &&
     cursors.isLeased(cursorRow, state.nowUs) &&
     cursors.leases.holds(cursorRow, command.leaseIds, item * ID_WORDS)
   );
 }
 
+function isUnfenced(command: AckCommand, item: number): boolean {
+  return command.leaseKinds[item] === ACK_LEASE.NONE;
+}
+
 /** A lease that is not held: a repeat of the ack that settled it succeeds again, all else fails. */
-function answerSettled(
-  context: PlanContext,
-  work: AckWork,
-  cursor: { readonly group: GroupState; readonly cursorRow: number },
-): void {
+function answerSettled(context: PlanContext, work: AckWork, cursor: FoundCursor): void {
   const { state, matcher } = context;
   const { command, target, verdicts } = work;
   const { cursors } = state;

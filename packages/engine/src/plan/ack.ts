@@ -9,25 +9,39 @@ import type { AckTarget, AckVerdicts } from './ack-target.ts';
 
 /** Plans an ack. */
 export function planAck(context: PlanContext, command: AckCommand): AckOutcome {
-  const { itemCount } = command;
-  const verdicts: AckVerdicts = {
+  const verdicts = newVerdicts(command);
+  for (const target of targetsOf(context, command, { verdicts, isSame })) {
+    settleTarget(context, { command, target, verdicts });
+  }
+  return ackOutcome(command, verdicts);
+}
+
+/** Verdicts of a command before anything is decided: success. */
+export function newVerdicts({ itemCount }: AckCommand): AckVerdicts {
+  return {
     errors: new Uint8Array(itemCount),
     leaseReleased: new Uint8Array(itemCount),
     deadLettered: new Uint8Array(itemCount),
     noops: new Uint8Array(itemCount),
   };
-  for (const target of targetsOf(context, command, verdicts)) {
-    settleTarget(context, { command, target, verdicts });
-  }
+}
+
+/** The outcome that reports the verdicts. */
+export function ackOutcome(command: AckCommand, verdicts: AckVerdicts): AckOutcome {
   return { kind: 'ack', ...verdicts, statuses: statusesOf(command) };
 }
 
 /** Targets in the order of their first items; items that can have none are answered here. */
-function targetsOf(
+export function targetsOf(
   context: PlanContext,
   command: AckCommand,
-  verdicts: AckVerdicts,
+  rules: {
+    readonly verdicts: AckVerdicts;
+    /** Whether an item belongs to a target. */
+    readonly isSame: (command: AckCommand, target: AckTarget, item: number) => boolean;
+  },
 ): readonly AckTarget[] {
+  const { verdicts, isSame: isOf } = rules;
   const targets: AckTarget[] = [];
   /** Newest target of a partition; older ones with other leases follow by `older`. */
   const newest = new Map<number, AckTarget>();
@@ -37,8 +51,9 @@ function targetsOf(
     verdicts.errors[item] = error;
     if (error !== ACK_ERROR.NONE) continue;
     const partition = command.partitions[item]!;
-    if (last === undefined || !isSame(command, last, item)) {
-      last = findTarget(command, newest.get(partition), item);
+    if (last === undefined || !isOf(command, last, item)) {
+      last = newest.get(partition);
+      while (last !== undefined && !isOf(command, last, item)) last = last.older;
     }
     if (last === undefined) {
       const row = context.state.partitions.numbers.get(partition);
@@ -59,17 +74,6 @@ function errorOf(context: PlanContext, command: AckCommand, item: number): numbe
   if (row === 0 || state.queueOf(row) === undefined) return ACK_ERROR.UNKNOWN_PARTITION;
   if (command.leaseKinds[item] === ACK_LEASE.MALFORMED) return ACK_ERROR.INVALID_LEASE;
   return ACK_ERROR.NONE;
-}
-
-function findTarget(
-  command: AckCommand,
-  newest: AckTarget | undefined,
-  item: number,
-): AckTarget | undefined {
-  for (let target = newest; target !== undefined; target = target.older) {
-    if (isSame(command, target, item)) return target;
-  }
-  return undefined;
 }
 
 /** Whether an item names the partition and the lease of a target. */

@@ -10,6 +10,7 @@ import { planExtend } from './extend.ts';
 import { planPop } from './pop.ts';
 import { planPush } from './push.ts';
 import { planRelease } from './release.ts';
+import { planTransaction } from './transaction.ts';
 
 /** Plans one command. */
 export function planCommand(context: PlanContext, command: Command): Outcome {
@@ -20,6 +21,8 @@ export function planCommand(context: PlanContext, command: Command): Outcome {
       return planPop(context, command);
     case 'ack':
       return planAck(context, command);
+    case 'transaction':
+      return planTransaction(context, command);
     case 'extend':
       return planExtend(context, command);
     case 'release':

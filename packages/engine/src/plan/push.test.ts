@@ -13,6 +13,15 @@ describe('push', () => {
     expect(queue?.options).toMatchObject({ leaseTime: 60, namespace: 'billing', task: 'invoices' });
   });
 
+  test('stores nothing in a queue that encrypts while there is no key, and says why', () => {
+    const driver = new EngineDriver();
+    driver.configure('secret', { encryptionEnabled: true });
+    const answers = driver.push([{ queue: 'secret' }, { queue: 'open' }]);
+    expect(answers.map((answer) => answer.status)).toEqual(['error', 'queued']);
+    expect(answers[0]?.error).toBe('encryption_key_missing');
+    expect(driver.pop({ queue: 'secret' }).messages).toEqual([]);
+  });
+
   test('gives consecutive offsets and ids in request order, partition by partition', () => {
     const driver = new EngineDriver();
     const answers = driver.push([

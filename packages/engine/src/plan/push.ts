@@ -1,11 +1,13 @@
 // Push: each (queue, partition) group of the request becomes one append of what is not a duplicate.
 // Groups are independent; a refused one leaves the others alone.
 
+import { decodeUtf8 } from '@queen-ts/base';
 import {
   blockSize,
   BLOCK_FRAME_SIZE,
   BLOCK_HEADER_SIZE,
   BLOCK_KEY_SIZE,
+  BLOCK_TRACE_ID_SIZE,
   EFFECT,
   ID_WORDS,
   MINTED_TXN,
@@ -28,13 +30,19 @@ import type { PlanContext } from './context.ts';
 import { findOriginal } from './originals.ts';
 import { ensureQueue } from './queues.ts';
 
+/** Why an item was not stored. */
+interface ItemError {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
 /** One push while it is planned. */
 interface Push {
   readonly command: PushCommand;
   readonly statuses: Uint8Array;
   readonly offsets: Float64Array;
   readonly messageIds: Uint32Array;
-  errors: Map<number, { readonly code: 'too_large'; readonly message: string }> | undefined;
+  errors: Map<number, ItemError> | undefined;
   /** Messages stored so far: the next one gets this as the low part of its id. */
   stored: number;
   hasRepeats: boolean;
@@ -44,8 +52,38 @@ interface Push {
 export function planPush(context: PlanContext, command: PushCommand): PushOutcome | Refused {
   const refusal = refusePaused(context);
   if (refusal !== undefined) return refusal;
+  const push = newPush(command);
+  const groupsEnd = command.groupColumns.length;
+  for (let group = 0; group < groupsEnd; group += PUSH_GROUP.WIDTH) planGroup(context, push, group);
+  if (push.hasRepeats) answerRepeats(push);
+  const { statuses, offsets, messageIds, errors } = push;
+  return { kind: 'push', statuses, offsets, messageIds, errors };
+}
+
+/**
+ * What keeps a push from being stored as a whole, repeats inside it aside: the first duplicate, or the
+ * first item that would be refused. Changes nothing.
+ */
+export function checkPush(
+  context: PlanContext,
+  command: PushCommand,
+): { readonly reason: 'duplicate' | ErrorCode; readonly message: string } | undefined {
+  const push = newPush(command);
+  let refusal: ItemError | undefined = undefined;
+  const { groupColumns } = command;
+  for (let group = 0; group < groupColumns.length; group += PUSH_GROUP.WIDTH) {
+    const { known, survivors, count } = examineGroup(context, push, group);
+    if (count === 0) continue;
+    refusal ??= refusalOf(context, command, { queue: known, survivors, count });
+  }
+  const position = push.statuses.indexOf(PUSH_STATUS.DUPLICATE);
+  if (position >= 0) return { reason: 'duplicate', message: duplicateText(push, position) };
+  return refusal === undefined ? undefined : { reason: refusal.code, message: refusal.message };
+}
+
+function newPush(command: PushCommand): Push {
   const { itemCount } = command;
-  const push: Push = {
+  return {
     command,
     statuses: new Uint8Array(itemCount),
     offsets: new Float64Array(itemCount),
@@ -54,33 +92,50 @@ export function planPush(context: PlanContext, command: PushCommand): PushOutcom
     stored: 0,
     hasRepeats: false,
   };
-  const groupsEnd = command.groupColumns.length;
-  for (let group = 0; group < groupsEnd; group += PUSH_GROUP.WIDTH) planGroup(context, push, group);
-  if (push.hasRepeats) answerRepeats(push);
-  const { statuses, offsets, messageIds, errors } = push;
-  return { kind: 'push', statuses, offsets, messageIds, errors };
 }
 
-function planGroup(context: PlanContext, push: Push, group: number): void {
+/** One group of a push before anything is stored. */
+interface ExaminedGroup {
+  readonly queueName: string;
+  readonly known: QueueState | undefined;
+  /** Row of the partition, 0 if it is not there yet. */
+  readonly row: number;
+  /** Positions of the items to store; the first `count` count. Lent until the next group. */
+  readonly survivors: Uint32Array;
+  readonly count: number;
+}
+
+function examineGroup(context: PlanContext, push: Push, group: number): ExaminedGroup {
   const { state } = context;
   const { groupColumns, queues, text } = push.command;
-  const name = queues[groupColumns[group + PUSH_GROUP.QUEUE]!]!;
+  const queueName = queues[groupColumns[group + PUSH_GROUP.QUEUE]!]!;
   const nameStart = groupColumns[group + PUSH_GROUP.NAME_START]!;
   const nameLength = groupColumns[group + PUSH_GROUP.NAME_LENGTH]!;
-  const known = state.queuesByName.get(name);
-  let row =
+  const known = state.queuesByName.get(queueName);
+  const row =
     known === undefined
       ? 0
       : state.partitions.names.find(known.number, text, nameStart, nameLength);
   const survivors = context.items(groupColumns[group + PUSH_GROUP.ORDER_COUNT]!);
   const count = selectSurvivors(context, push, { group, queue: known, row, survivors });
+  return { queueName, known, row, survivors, count };
+}
+
+function planGroup(context: PlanContext, push: Push, group: number): void {
+  const { state } = context;
+  const { groupColumns, text } = push.command;
+  const { queueName, known, survivors, count, ...examined } = examineGroup(context, push, group);
   if (count === 0) return;
-  if (isTooLarge(context, push.command, survivors, count)) {
-    refuse(context, push, survivors, count);
+  const refusal = refusalOf(context, push.command, { queue: known, survivors, count });
+  if (refusal !== undefined) {
+    refuse(push, refusal, survivors.subarray(0, count));
     return;
   }
-  const queue = known ?? ensureQueue(context, name);
+  const queue = known ?? ensureQueue(context, queueName);
+  let { row } = examined;
   if (row === 0) {
+    const nameStart = groupColumns[group + PUSH_GROUP.NAME_START]!;
+    const nameLength = groupColumns[group + PUSH_GROUP.NAME_LENGTH]!;
     const bytes = text.subarray(nameStart, nameStart + nameLength);
     context.emit({ kind: EFFECT.PARTITION_PUT, queue: queue.number, name: bytes });
     row = state.partitions.names.find(queue.number, text, nameStart, nameLength);
@@ -175,20 +230,40 @@ function isTooLarge(
 ): boolean {
   const { entryBytesMax } = context.limits;
   // Nearly every push is far below the limit by this bound alone.
-  const perMessage = BLOCK_FRAME_SIZE + BLOCK_KEY_SIZE;
+  const traceIdSize = command.traceIds === undefined ? 0 : BLOCK_TRACE_ID_SIZE;
+  const perMessage = BLOCK_FRAME_SIZE + BLOCK_KEY_SIZE + traceIdSize;
   const subSizeMax = (command.producerSub?.length ?? 0) * 3;
   const bound =
     BLOCK_HEADER_SIZE + count * perMessage + command.body.length + command.text.length + subSizeMax;
   return bound > entryBytesMax && blockSize(source(command, survivors, count)) > entryBytesMax;
 }
 
-function refuse(context: PlanContext, push: Push, survivors: Uint32Array, count: number): void {
-  const message = `the messages of one partition may take ${context.limits.entryBytesMax} bytes together`;
+/** Why the messages of a group cannot be stored, if so. */
+function refusalOf(
+  context: PlanContext,
+  command: PushCommand,
+  group: {
+    readonly queue: QueueState | undefined;
+    readonly survivors: Uint32Array;
+    readonly count: number;
+  },
+): ItemError | undefined {
+  if (group.queue?.options.encryptionEnabled === true) {
+    // Storing plaintext where encryption was asked for would be a lie that nobody notices.
+    const message = `queue "${group.queue.name}" encrypts its messages and this node has no key`;
+    return { code: 'encryption_key_missing', message };
+  }
+  if (!isTooLarge(context, command, group.survivors, group.count)) return undefined;
+  const { entryBytesMax } = context.limits;
+  const message = `the messages of one partition may take ${entryBytesMax} bytes together`;
+  return { code: 'too_large', message };
+}
+
+function refuse(push: Push, refusal: ItemError, survivors: Uint32Array): void {
   push.errors ??= new Map();
-  for (let i = 0; i < count; i += 1) {
-    const position = survivors[i]!;
+  for (const position of survivors) {
     push.statuses[position] = PUSH_STATUS.ERROR;
-    push.errors.set(position, { code: 'too_large', message });
+    push.errors.set(position, refusal);
     writeIdPlus(push.command.idBase, push.stored, push.messageIds, position * ID_WORDS);
   }
 }
@@ -231,4 +306,26 @@ function writeIdPlus(id: Id128, count: number, out: Uint32Array, at: number): vo
   out[at + 1] = id[1];
   out[at + 2] = id[2];
   out[at + 3] = id[3] + count;
+}
+
+/** Names the duplicate: where it was pushed before. */
+function duplicateText({ command, offsets }: Push, position: number): string {
+  const { groupColumns, itemColumns, order, queues, text } = command;
+  const textAt = (start: number, length: number): string =>
+    decodeUtf8(text, start, start + length) ?? '';
+  const item = position * PUSH_ITEM.WIDTH;
+  const id = textAt(
+    itemColumns[item + PUSH_ITEM.TXN_START]!,
+    itemColumns[item + PUSH_ITEM.TXN_LENGTH]!,
+  );
+  const at = order.indexOf(position);
+  for (let group = 0; group < groupColumns.length; group += PUSH_GROUP.WIDTH) {
+    const from = groupColumns[group + PUSH_GROUP.ORDER_START]!;
+    if (at < from || at >= from + groupColumns[group + PUSH_GROUP.ORDER_COUNT]!) continue;
+    const queue = queues[groupColumns[group + PUSH_GROUP.QUEUE]!]!;
+    const nameStart = groupColumns[group + PUSH_GROUP.NAME_START]!;
+    const partition = textAt(nameStart, groupColumns[group + PUSH_GROUP.NAME_LENGTH]!);
+    return `duplicate transactionId "${id}": ${queue}/${partition} has it at offset ${offsets[position]}`;
+  }
+  return `duplicate transactionId "${id}"`;
 }

@@ -61,6 +61,7 @@ export interface Popped {
   readonly messages: readonly PoppedMessage[];
   readonly partitions: readonly string[];
   readonly reason: EmptyReason | undefined;
+  readonly isCut: boolean;
   readonly conflation: boolean;
   readonly conflict: boolean;
 }
@@ -202,7 +203,6 @@ export class EngineDriver {
     }));
   }
 
-  /** Pops; throws when the pop is refused. */
   /** Pushes one item; the code of the refusal, or undefined when it was not refused. */
   pushRefusal(item: PushItem): string | undefined {
     const ids = { idBase: this.mintId(), hashKey: this.hashKey };
@@ -210,6 +210,7 @@ export class EngineDriver {
     return outcome.kind === 'refused' ? outcome.code : undefined;
   }
 
+  /** Pops; throws when the pop is refused. */
   pop(fields: PopFields): Popped {
     const outcome: Outcome = this.plan(popCommand(fields, this.mintId()));
     assert(outcome.kind === 'pop', () => `refused: ${JSON.stringify(outcome)}`);
@@ -218,9 +219,33 @@ export class EngineDriver {
       messages: outcome.claims.flatMap((claim) => this.#messagesOf(claim, outcome.leaseId)),
       partitions: outcome.claims.map((claim) => claim.partition),
       reason: outcome.emptyReason,
+      isCut: outcome.isCut,
       conflation: outcome.conflation,
       conflict: outcome.conflationConflict,
     };
+  }
+
+  /** Runs acks, by group, and pushes as one transaction. */
+  transact(parts: {
+    readonly acks?: Readonly<Record<string, readonly AckItem[]>>;
+    readonly push?: readonly PushItem[];
+  }): OutcomeOf<'transaction' | 'rolledBack' | 'refused'> {
+    const { hashKey } = this;
+    const push = parts.push ?? [];
+    const idBase = this.mintId(push.length + 1);
+    const outcome = this.cycle(() =>
+      this.engine.plan({
+        kind: 'transaction',
+        transactionId: this.mintId(),
+        acks: Object.entries(parts.acks ?? {}).map(([group, items]) =>
+          ackCommand(items, { group, hashKey }),
+        ),
+        push: push.length === 0 ? undefined : pushCommand(push, { idBase, hashKey }),
+      }),
+    );
+    const isAnswer = ['transaction', 'rolledBack', 'refused'].includes(outcome.kind);
+    assert(isAnswer, () => `a transaction gave ${outcome.kind}`);
+    return outcome as OutcomeOf<'transaction' | 'rolledBack' | 'refused'>;
   }
 
   /** Acks items of a group. */

@@ -1,5 +1,6 @@
 // The answer of the ack routes (data-plane reference §3.1): 200 with one element an item.
 
+import { ackErrorText } from '../ack-error-text.ts';
 import { ACK_ERROR } from '../outcomes.ts';
 import type { AckOutcome } from '../outcomes.ts';
 import type { AckEcho } from '../requests/ack.ts';
@@ -20,22 +21,10 @@ const CLOSE_OBJECT = fragment('}');
 const COMMA = fragment(',');
 const NO_TRANSACTION_ID = fragment('""');
 
-/** JSON text by {@link ACK_ERROR}. Clients and test suites look for words in them. */
-const ERROR_TEXTS: readonly Uint8Array[] = (() => {
-  const texts: Record<number, string> = {
-    [ACK_ERROR.UNKNOWN_PARTITION]:
-      'unknown partition: send the partitionId of the message as it was popped',
-    [ACK_ERROR.INVALID_LEASE]:
-      'invalid or expired lease: the messages may have been delivered again',
-    [ACK_ERROR.UNRESOLVABLE]:
-      'unresolvable transactionId: no such message is waiting for this group in the partition, ' +
-      'or it is already committed',
-    [ACK_ERROR.UNKNOWN_STATUS]: 'unknown status: send "completed", "failed", "retry" or "dlq"',
-  };
-  return Array.from({ length: Object.keys(texts).length + 1 }, (_, code) =>
-    fragment(JSON.stringify(texts[code] ?? null)),
-  );
-})();
+/** JSON text by {@link ACK_ERROR}. */
+const ERROR_TEXTS: readonly Uint8Array[] = Object.values(ACK_ERROR).map((error) =>
+  fragment(JSON.stringify(error === ACK_ERROR.NONE ? null : ackErrorText(error))),
+);
 
 const ELEMENT_SIZE_HINT = 200;
 

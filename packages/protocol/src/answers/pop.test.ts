@@ -52,6 +52,7 @@ class Entry {
       claims: [],
       messageCount: 0,
       emptyReason: undefined,
+      isCut: false,
       conflation: false,
       conflationConflict: false,
       ...outcome,
@@ -167,6 +168,7 @@ describe('renderPop', () => {
       claims: [claimOf([{ ...span, blockSize: traced.length }])],
       messageCount: 1,
       emptyReason: undefined,
+      isCut: false,
       conflation: false,
       conflationConflict: false,
     };

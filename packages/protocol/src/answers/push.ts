@@ -69,7 +69,7 @@ function writeStatus(writer: JsonWriter, outcome: PushOutcome, position: number)
 }
 
 /** Position in `queues` of each item's queue. */
-function queueOfItems({ groupColumns, itemCount, order }: PushCommand): Uint32Array {
+export function queueOfItems({ groupColumns, itemCount, order }: PushCommand): Uint32Array {
   const queueOf = new Uint32Array(itemCount);
   for (let row = 0; row < groupColumns.length; row += PUSH_GROUP.WIDTH) {
     const start = groupColumns[row + PUSH_GROUP.ORDER_START]!;

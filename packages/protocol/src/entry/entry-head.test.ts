@@ -108,6 +108,7 @@ const EVERY_KIND: readonly Effect[] = [
     recordSize: 220,
   },
   { kind: EFFECT.DEAD_LETTER_DELETE, deadLetter: 1 },
+  { kind: EFFECT.MAINTENANCE, pushPaused: false, popPaused: true },
 ];
 
 function encode(effects: readonly Effect[]): Uint8Array {

@@ -117,6 +117,13 @@ export class AckItems {
     if (error !== undefined) this.#errors.set(position, error);
   }
 
+  /** Adds the item that is the object at `start`; returns the position after it, or FAILED. */
+  appendItem(start: number, hashKey: HashKey): number {
+    const end = this.#spans.read(this.scanner, start);
+    if (end >= 0) this.add(this.#spans, hashKey);
+    return end;
+  }
+
   /** Returns columns of their own, of exactly the right size. */
   columns(): AckColumns {
     const { count } = this;
@@ -144,9 +151,7 @@ export class AckItems {
       this.problem = refuse('bad_body', `acknowledgments[${this.count}] ${what}`);
     }
     if (this.problem !== undefined) return scanner.skipValue(start);
-    const end = this.#spans.read(scanner, start);
-    if (end >= 0) this.add(this.#spans, hashKey);
-    return end;
+    return this.appendItem(start, hashKey);
   }
 
   #setTransactionId(position: number, spans: MemberSpans, hashKey: HashKey): void {

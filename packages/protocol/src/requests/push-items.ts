@@ -2,7 +2,14 @@
 // hashes, groups and repeats. One object serves many requests, so that a request allocates only what
 // its command keeps.
 
-import { copyBytes, decodeUtf8, hash32, hash128 } from '@queen-ts/base';
+import {
+  copyBytes,
+  decodeUtf8,
+  hash32,
+  hash128,
+  readUuidText,
+  UUID_TEXT_SIZE,
+} from '@queen-ts/base';
 import type { HashKey } from '@queen-ts/base';
 import { ID_WORDS, MINTED_TXN, PUSH_ITEM } from '../commands.ts';
 import { OPEN_OBJECT } from '../json/characters.ts';
@@ -16,8 +23,8 @@ import { NAME_ROW, NameTable } from './name-table.ts';
 import { refuse } from './refusal.ts';
 
 /** Members of an item that mean something; the numbers index the span columns below. */
-const FIELD = { QUEUE: 0, PARTITION: 1, PAYLOAD: 2, TRANSACTION_ID: 3 } as const;
-const FIELD_NAMES = ['queue', 'partition', 'payload', 'transactionId'];
+const FIELD = { QUEUE: 0, PARTITION: 1, PAYLOAD: 2, TRANSACTION_ID: 3, TRACE_ID: 4 } as const;
+const FIELD_NAMES = ['queue', 'partition', 'payload', 'transactionId', 'traceId'];
 const FIELD_SET = new NameSet(FIELD_NAMES);
 
 const DEFAULT_PARTITION_BYTES = Uint8Array.from(DEFAULT_PARTITION, (char) => char.charCodeAt(0));
@@ -33,6 +40,8 @@ export interface PushItemsContext {
   readonly hashKey: HashKey;
   /** Size of the tenant's name in bytes. */
   readonly tenantSize: number;
+  /** Whether a `traceId` that is a UUID is kept; else it is not looked at. */
+  readonly keepsTraceIds?: boolean;
 }
 
 /** The columns of one request; their meaning is that of `PushCommand`. */
@@ -52,6 +61,8 @@ export class PushItems {
   queues: string[] = [];
   text = new Uint8Array(TEXT_SIZE_INITIAL);
   textSize = 0;
+  /** `ID_WORDS` an item, zeros for none; undefined while no item had a trace id to keep. */
+  traceIds: Uint32Array<ArrayBuffer> | undefined = undefined;
   /** The first item that is well-formed JSON but no valid item. */
   problem: Refused | undefined = undefined;
 
@@ -70,6 +81,7 @@ export class PushItems {
     this.textSize = 0;
     this.queues = [];
     this.problem = undefined;
+    this.traceIds = undefined;
     this.groups.clear();
     this.#queueTable.clear();
     this.#repeats.clear();
@@ -85,19 +97,25 @@ export class PushItems {
    */
   read(start: number, context: PushItemsContext): number {
     this.clear();
+    return this.append(start, context);
+  }
+
+  /** Reads the array that starts at `start` as {@link read} does, behind what was read before. */
+  append(start: number, context: PushItemsContext): number {
     const { scanner } = this;
     let at = scanner.firstElement(start);
     while (at >= 0) {
-      const isValid = this.problem === undefined;
-      const end = isValid ? this.#readItem(at, context) : scanner.skipValue(at);
+      const end = this.appendItem(at, context);
       if (end < 0) return FAILED;
       at = scanner.nextElement(end);
     }
     return at === FAILED ? FAILED : scanner.position;
   }
 
-  #readItem(start: number, context: PushItemsContext): number {
+  /** Reads the one item that starts at `start`; returns the position after it, or FAILED. */
+  appendItem(start: number, context: PushItemsContext): number {
     const { scanner } = this;
+    if (this.problem !== undefined) return scanner.skipValue(start);
     if (this.count === PUSH_ITEMS_MAX) {
       this.problem = refuse('too_large', `one push may carry ${PUSH_ITEMS_MAX} items`);
     } else if (scanner.bytes[start] !== OPEN_OBJECT) {
@@ -124,7 +142,23 @@ export class PushItems {
     const isMinted = this.#spans.isNone(this.scanner.bytes, FIELD.TRANSACTION_ID);
     if (isMinted) this.#setMinted(position);
     else if (!this.#setTransactionId(position, group, context.hashKey)) return;
+    if (context.keepsTraceIds === true) this.#keepTraceId(position);
     this.count = position + 1;
+  }
+
+  /** A trace id that is no UUID is ignored (reference §5.1). */
+  #keepTraceId(position: number): void {
+    const spans = this.#spans;
+    const { bytes } = this.scanner;
+    const start = spans.starts[FIELD.TRACE_ID]!;
+    const at = position * ID_WORDS;
+    this.traceIds?.fill(0, at, at + ID_WORDS);
+    const isSized = spans.ends[FIELD.TRACE_ID]! - start === UUID_TEXT_SIZE + 2;
+    if (!spans.isString(bytes, FIELD.TRACE_ID) || !isSized) return;
+    const words = new Uint32Array(ID_WORDS);
+    if (!readUuidText(bytes, start + 1, words, 0)) return;
+    this.traceIds ??= new Uint32Array(this.groupOf.length * ID_WORDS);
+    this.traceIds.set(words, at);
   }
 
   /** False, with a problem, when a field is missing or of the wrong type. */
@@ -298,6 +332,9 @@ export class PushItems {
     this.columns = resized(this.columns, capacity * PUSH_ITEM.WIDTH, kept * PUSH_ITEM.WIDTH);
     this.hashes = resized(this.hashes, capacity * ID_WORDS, kept * ID_WORDS);
     this.groupOf = resized(this.groupOf, capacity, kept);
+    if (this.traceIds !== undefined) {
+      this.traceIds = resized(this.traceIds, capacity * ID_WORDS, kept * ID_WORDS);
+    }
   }
 }
 

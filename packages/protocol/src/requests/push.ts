@@ -45,7 +45,8 @@ export function parsePush(
 ): PushCommand | Refused | NothingToPush {
   const items = context.scratch ?? new PushItems();
   const refusal = readBody(items, body, context);
-  const result = refusal ?? (items.count === 0 ? { kind: 'nothing' } : command(items, context));
+  const result =
+    refusal ?? (items.count === 0 ? { kind: 'nothing' } : pushCommandOf(items, context));
   // Working memory must not keep a request's body alive.
   items.scanner.reset();
   items.clear();
@@ -53,10 +54,8 @@ export function parsePush(
 }
 
 function readBody(items: PushItems, body: Uint8Array, context: PushContext): Refused | undefined {
-  const { producerSub } = context;
-  if (producerSub !== null && utf8Size(producerSub) > PRODUCER_SUB_BYTES_MAX) {
-    return refuse('bad_request', `the token's "sub" exceeds ${PRODUCER_SUB_BYTES_MAX} bytes`);
-  }
+  const refusal = refuseSub(context.producerSub);
+  if (refusal !== undefined) return refusal;
   const { scanner } = items;
   scanner.reset(body);
   items.clear();
@@ -86,8 +85,18 @@ function readBody(items: PushItems, body: Uint8Array, context: PushContext): Ref
   return items.problem;
 }
 
-function command(items: PushItems, { mintIds, producerSub }: PushContext): PushCommand {
-  const { count, queues, scanner } = items;
+/** The refusal of a token's `sub` that is too long to be stored with messages. */
+export function refuseSub(producerSub: string | null): Refused | undefined {
+  if (producerSub === null || utf8Size(producerSub) <= PRODUCER_SUB_BYTES_MAX) return undefined;
+  return refuse('bad_request', `the token's "sub" exceeds ${PRODUCER_SUB_BYTES_MAX} bytes`);
+}
+
+/** The command of the items that were read, at least one. Its columns are its own. */
+export function pushCommandOf(
+  items: PushItems,
+  { mintIds, producerSub }: Pick<PushContext, 'mintIds' | 'producerSub'>,
+): PushCommand {
+  const { count, queues, scanner, traceIds } = items;
   const { groupColumns, order } = orderByGroup(items);
   return {
     kind: 'push',
@@ -101,6 +110,7 @@ function command(items: PushItems, { mintIds, producerSub }: PushContext): PushC
     order,
     idBase: mintIds(count),
     producerSub,
+    ...(traceIds !== undefined && { traceIds: traceIds.slice(0, count * ID_WORDS) }),
   };
 }
 
