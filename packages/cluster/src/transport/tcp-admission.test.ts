@@ -41,6 +41,29 @@ function knock(node: TcpNode): { socket: Socket; received: Buffer[]; isClosed: (
   return { socket, received, isClosed: () => isClosed };
 }
 
+/** Shakes hands by hand as node 2, on a raw control connection. */
+async function introduce(node: TcpNode, options: { readonly isAnswering: boolean }) {
+  const { socket, received, isClosed } = knock(node);
+  const self = {
+    nodeId: toNodeId(2),
+    incarnation: 5,
+    session: CLUSTER,
+    clusterId: undefined,
+    address: '',
+  };
+  const randomBytes = randomBytesOf(new SeededRng(2));
+  const dialer = new DialerHandshake(
+    { self, token: 'secret', randomBytes },
+    { to: node.id, connectionClass: 'control', isAnswering: options.isAnswering },
+  );
+  socket.write(dialer.begin());
+  await eventually(() => expect(received).toHaveLength(1));
+  const step = dialer.step(FRAME_KIND.challenge, received[0]!.subarray(FRAME_HEADER_SIZE));
+  if (step.kind !== 'send') throw new Error(step.kind);
+  socket.write(step.frame);
+  return { socket, received, isClosed };
+}
+
 function linkOf(node: TcpNode, id: number) {
   return node.transport.peers().find((peer) => peer.id === toNodeId(id))?.control;
 }
@@ -152,6 +175,16 @@ describe('node ids', () => {
     await expectOpen(twin, 2);
   });
 
+  it('have one connection of a class: a newer one of the same process replaces the older', async () => {
+    const one = await startNode({ id: 1 });
+    const older = await introduce(one, { isAnswering: false });
+    await eventually(() => expect(one.transport.peers()[0]?.inbound).toEqual(['control']));
+    const newer = await introduce(one, { isAnswering: false });
+    await eventually(() => expect(older.isClosed()).toBe(true));
+    expect(newer.isClosed()).toBe(false);
+    expect(one.transport.peers()[0]?.inbound).toEqual(['control']);
+  });
+
   it('are not shared with oneself', async () => {
     const two = await startNode({ id: 2 });
     const twin = await startNode({ id: 2, seed: 99, peers: [] });
@@ -187,26 +220,8 @@ describe('a node that nobody told about', () => {
   });
 
   it('is refused if it only dials back to a node that does not know it either', async () => {
-    const one = await startNode({ id: 1, clusterId: undefined });
-    const { socket, received } = knock(one);
-    const session: Id128 = [0, 0, 0, 2];
-    const self = {
-      nodeId: toNodeId(2),
-      incarnation: 5,
-      session,
-      clusterId: undefined,
-      address: '',
-    };
-    const randomBytes = randomBytesOf(new SeededRng(2));
-    const dialer = new DialerHandshake(
-      { self, token: 'secret', randomBytes },
-      { to: one.id, connectionClass: 'control', isAnswering: true },
-    );
-    socket.write(dialer.begin());
-    await eventually(() => expect(received).toHaveLength(1));
-    const step = dialer.step(FRAME_KIND.challenge, received[0]!.subarray(FRAME_HEADER_SIZE));
-    if (step.kind !== 'send') throw new Error(step.kind);
-    socket.write(step.frame);
+    const one = await startNode({ id: 1 });
+    await introduce(one, { isAnswering: true });
     await eventually(() => expect(one.transport.stats().refusedTotal.stranger).toBe(1));
     expect(one.transport.peers()).toEqual([]);
   });

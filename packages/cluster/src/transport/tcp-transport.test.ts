@@ -88,6 +88,23 @@ describe('a broken connection', () => {
     expect(ofKind(two, 'append')).not.toContain('append:1');
   });
 
+  it('takes with it what was queued for it: the next one begins with a frame of its own', async () => {
+    const { one, two, all } = await startTwo();
+    all.proxy(1, 2).hold('bulk');
+    // The first cannot have been sent completely, the second not have been begun.
+    one.transport.send([bulk(1, 30 * MIB), bulk(2, MIB)]);
+    expect(one.transport.peers()[0]?.bulk.queuedBytes).toBeGreaterThan(31 * MIB);
+    all.proxy(1, 2).kill();
+    await eventually(() => expect(one.handler.lost).toEqual([TWO]));
+    expect(one.transport.peers()[0]?.bulk).toMatchObject({ queuedBytes: 0, droppedTotal: 1 });
+    all.proxy(1, 2).release('bulk');
+    await eventually(() => expect(one.transport.peers()[0]?.bulk.state).toBe('open'));
+    one.transport.send([bulk(3, 10)]);
+    await eventually(() => expect(ofKind(two, 'append')).toContain('append:3'));
+    expect(ofKind(two, 'append')).toEqual(['append:3']);
+    expect(two.transport.stats().damagedTotal).toBe(0);
+  });
+
   it('keeps the newest control messages for the next one, and no more than fit', async () => {
     const { one, two, all } = await startTwo({ limits: { controlQueueBytesMax: 300 } });
     const proxy = all.proxy(1, 2);
@@ -111,6 +128,41 @@ describe('a broken connection', () => {
     expect(arrived.length).toBeLessThan(20);
     expect(arrived.every((text) => Number(text.slice('heartbeat:'.length)) > 80)).toBe(true);
     expect(one.transport.peers()[0]?.control.droppedTotal).toBeGreaterThanOrEqual(80);
+  });
+
+  it('is dialed at once when the peer shows that it is there', async () => {
+    // On its own, this node would wait longer than any test.
+    const { one, all } = await startTwo({ limits: { redialUsMin: 2 ** 29, redialUsMax: 2 ** 30 } });
+    const proxy = all.proxy(1, 2);
+    proxy.isCut = true;
+    proxy.kill();
+    await eventually(() => {
+      const [peer] = one.transport.peers();
+      expect([peer?.control.state, peer?.bulk.state]).toEqual(['waiting', 'waiting']);
+    });
+    proxy.isCut = false;
+    // The peer connects anew.
+    const [, two] = all.nodes as [TcpNode, TcpNode];
+    two.transport.setPeers([one.peerAddress]);
+    await eventually(() => {
+      const [peer] = one.transport.peers();
+      expect([peer?.control.state, peer?.bulk.state]).toEqual(['open', 'open']);
+    });
+  });
+
+  it('does not count as a failure if it had worked: the wait begins anew', async () => {
+    // Doubled each time, the last wait would be of minutes.
+    const { one, all } = await startTwo({ limits: { redialUsMin: 2_000, redialUsMax: 2 ** 30 } });
+    for (let connects = 2; connects <= 18; connects += 1) {
+      all.proxy(1, 2).kill();
+      await eventually(() => {
+        const [peer] = one.transport.peers();
+        expect([peer?.control.connectsTotal, peer?.bulk.connectsTotal]).toEqual([
+          connects,
+          connects,
+        ]);
+      });
+    }
   });
 
   it('is replaced at once when the address changes', async () => {
@@ -166,6 +218,24 @@ describe('a peer that does not read bulk data', () => {
     proxy.release('bulk');
     await eventually(() => expect(ofKind(two, 'append')).toHaveLength(60 - dropped));
     expect(one.transport.peers()[0]?.bulk.state).toBe('open');
+  });
+
+  it('nor its answers is cut off, for no answer is dropped in silence', async () => {
+    const { one, two, all } = await startTwo({
+      limits: { bulkQueueBytesMax: 2 * MIB, bulkSilentPingsMax: 100_000 },
+    });
+    two.handler.answer = () => Promise.resolve(new Uint8Array(MIB));
+    all.proxy(1, 2).holdAnswers('bulk');
+    const options = { deadlineUs: one.time.monotonicUs() + 15_000_000 };
+    const asked = Array.from({ length: 60 }, (_, i) =>
+      one.transport.request(TWO, { kind: 1, bytes: Uint8Array.of(i) }, options),
+    );
+    const results = await Promise.allSettled(asked);
+    const lost = results.filter(
+      (result) =>
+        result.status === 'rejected' && (result.reason as PeerRequestError).reason === 'lost',
+    );
+    expect(lost.length).toBeGreaterThan(30);
   });
 
   it('is not waited for by a request whose time passed while it was queued', async () => {

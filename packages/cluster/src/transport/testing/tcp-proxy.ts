@@ -26,7 +26,7 @@ export class TcpProxy {
   /** New connections are closed at once. */
   isCut = false;
   isRecording = false;
-  /** Classes whose acceptors are not heard any more. */
+  /** Classes whose acceptors are not heard any more: what they say is thrown away. */
   readonly muted = new Set<ConnectionClass>();
   /** Changes what the dialer says on its way; undefined leaves it. */
   damage: ((chunk: Buffer, connection: ProxiedConnection) => void) | undefined;
@@ -61,6 +61,13 @@ export class TcpProxy {
   hold(connectionClass: ConnectionClass): void {
     this.#held.add(connectionClass);
     this.#applyHolds();
+  }
+
+  /** Stops reading what the acceptor says on the connections of this class that exist. */
+  holdAnswers(connectionClass: ConnectionClass): void {
+    for (const connection of this.connections) {
+      if (connection.connectionClass === connectionClass) connection.acceptor.pause();
+    }
   }
 
   release(connectionClass: ConnectionClass): void {
