@@ -12,6 +12,7 @@ import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { groupChangeRoutes } from './routes/group-changes.ts';
 import { healthRoutes } from './routes/health.ts';
 import { leaseRoutes } from './routes/lease.ts';
+import { maintenanceRoutes } from './routes/maintenance.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { metricsRoutes } from './routes/metrics.ts';
 import { offsetReadRoutes } from './routes/offset-reads.ts';
@@ -19,6 +20,7 @@ import { popRoutes } from './routes/pop.ts';
 import { pushRoutes } from './routes/push.ts';
 import { queueRoutes } from './routes/queues.ts';
 import { rollupRoutes } from './routes/rollups.ts';
+import { transactionRoutes } from './routes/transaction.ts';
 import { routedApp } from './routed-app.ts';
 
 /** Builds the app. `registry` is what `/metrics/prometheus` shows. */
@@ -28,6 +30,7 @@ export function createApp(edge: Edge, registry: Registry): Hono<EdgeEnv> {
     ...popRoutes(edge),
     ...ackRoutes(edge),
     ...leaseRoutes(edge),
+    ...transactionRoutes(edge),
     ...configureRoutes(edge),
     ...queueRoutes(edge),
     ...rollupRoutes(edge),
@@ -36,6 +39,7 @@ export function createApp(edge: Edge, registry: Registry): Hono<EdgeEnv> {
     ...consumerGroupRoutes(edge),
     ...groupChangeRoutes(edge),
     ...offsetReadRoutes(edge),
+    ...maintenanceRoutes(edge),
     ...healthRoutes(edge),
     ...metricsRoutes(edge, registry),
   ];

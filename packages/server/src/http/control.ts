@@ -28,6 +28,7 @@ interface AdminOutcomes {
   readonly replayDeadLetter: OutcomeOf<'replayDeadLetter'>;
   readonly purgeDeadLetters: OutcomeOf<'deletedDeadLetters'>;
   readonly deleteDeadLetters: OutcomeOf<'deletedDeadLetters'>;
+  readonly maintenance: OutcomeOf<'maintenance'>;
 }
 
 /** Submits a command of the control plane. Throws its refusal as a BrokerError. */

@@ -63,5 +63,6 @@ export function emptyPop(command: PopCommand, reason: EmptyReason | undefined): 
     emptyReason: reason,
     conflation: false,
     conflationConflict: false,
+    isCut: false,
   };
 }

@@ -25,7 +25,7 @@ export interface EngineEdge extends TestEdge {
 /** Builds the edge. Its wall clock is the engine's time. */
 export function engineEdge(): EngineEdge {
   const driver = new EngineDriver();
-  const edge = testEdge({ wallUs: () => driver.nowUs });
+  const edge = testEdge({ wallUs: () => driver.nowUs, hashKey: driver.hashKey });
   edge.broker.view = () => driver.engine.view(driver.nowUs);
   edge.broker.payloads = driver.payloads;
   edge.broker.onSubmit = (command) => driver.cycle(() => driver.engine.plan(command));

@@ -17,7 +17,7 @@ import type { Id128, Outcome, PayloadReader, PopCommand, PushOutcome } from '@qu
 
 /** Stands in for a broker at the edge. Unset behaviour is an error that names the call. */
 export class FakeBroker implements Broker {
-  readonly hashKey = new Uint32Array([1, 2, 3, 4]);
+  hashKey = new Uint32Array([1, 2, 3, 4]);
   readonly commands: WriteCommand[] = [];
   readonly pops: PopCommand[] = [];
   readonly popOptions: PopOptions[] = [];

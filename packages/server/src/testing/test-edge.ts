@@ -31,9 +31,11 @@ export function testEdge(
     readonly config?: Partial<EdgeConfig>;
     readonly popsMax?: number;
     readonly wallUs?: () => number;
+    readonly hashKey?: Uint32Array<ArrayBuffer>;
   } = {},
 ): TestEdge {
   const broker = new FakeBroker();
+  broker.hashKey = options.hashKey ?? broker.hashKey;
   const lines: string[] = [];
   const crashes: unknown[] = [];
   const config: EdgeConfig = {
