@@ -19,6 +19,9 @@ class Fixture {
   readonly store = new MemoryCheckpointStore(() => 3);
   readonly failures: unknown[] = [];
   readonly job: CheckpointJob;
+  /** Time that passes with each look at the clock, in microseconds. */
+  stepUs = 0;
+  #skewUs = 0;
   plannedIndex = 10;
   committedIndex = 5;
 
@@ -30,7 +33,10 @@ class Fixture {
     this.job = new CheckpointJob(
       {
         store: this.store,
-        clock: this.time,
+        clock: {
+          wallUs: () => this.time.wallUs(),
+          monotonicUs: () => this.time.monotonicUs() + (this.#skewUs += this.stepUs),
+        },
         scheduler: this.time,
         limits: {
           ...BROKER_LIMITS_DEFAULT,
@@ -80,6 +86,22 @@ describe('a checkpoint', () => {
     await fixture.turn();
     expect(fixture.store.indexes).toEqual([10, 15]);
     expect(fixture.failures).toEqual([]);
+  });
+
+  it('rests after one as long as encoding took, times a factor', async () => {
+    const fixture = new Fixture();
+    fixture.stepUs = 1000;
+    fixture.commit(10, 9000);
+    await fixture.turn();
+    fixture.stepUs = 0;
+    expect(fixture.store.indexes).toEqual([10]);
+    fixture.plannedIndex = 12;
+    fixture.commit(12, 90_000);
+    await fixture.turn();
+    expect(fixture.store.begunTotal).toBe(1);
+    await fixture.time.pass(100_000);
+    await fixture.turn();
+    expect(fixture.store.indexes).toEqual([10, 12]);
   });
 
   it('holds the frozen state, described by what was committed at its index', async () => {

@@ -64,6 +64,9 @@ export class CheckpointJob {
   #membership: Uint8Array | undefined;
   #grownBytes: number;
   #run: Run | undefined;
+  /** Time that encoding the last run took, and until when none is begun after it (monotonic). */
+  #encodeUs = 0;
+  #restUntilUs = 0;
   #isStopping = false;
 
   constructor(parts: CheckpointJobParts, start: CheckpointJobStart) {
@@ -84,12 +87,16 @@ export class CheckpointJob {
     run.wake();
   }
 
-  /** Begins a checkpoint if the log has grown enough. Called at the end of a turn. */
+  /**
+   * Begins a checkpoint if the log has grown enough and the last one is long enough ago: a big state
+   * under a heavy load would be encoded all the time. Called at the end of a turn.
+   */
   poll(): void {
-    const { store, limits } = this.#parts;
+    const { store, limits, clock } = this.#parts;
     if (this.#run !== undefined || this.#isStopping) return;
     const wantedBytes = Math.max(limits.checkpointLogBytesMin, store.newest?.sizeBytes ?? 0);
-    if (this.#grownBytes >= wantedBytes) this.#begin();
+    if (this.#grownBytes < wantedBytes || clock.monotonicUs() < this.#restUntilUs) return;
+    this.#begin();
   }
 
   /** The leadership ended: what was frozen beyond `committedIndex` may never commit. */
@@ -161,11 +168,14 @@ export class CheckpointJob {
     } else {
       await writer.finish({ index, clusterId, digest: run.frozen.digest, membership });
     }
+    const { clock, limits } = this.#parts;
+    this.#restUntilUs = clock.monotonicUs() + this.#encodeUs * limits.checkpointRestFactor;
     this.#run = undefined;
   }
 
   async #writePieces(run: Run, writer: CheckpointWriter): Promise<void> {
     const pieces = run.frozen.pieces();
+    this.#encodeUs = 0;
     for (let isDone = false; !isDone && !run.isDropped;) {
       await this.#turn();
       const slice: Uint8Array[] = [];
@@ -177,13 +187,15 @@ export class CheckpointJob {
   /** Encodes for about `checkpointSliceUs`; returns whether that was all. */
   #encodeSlice(pieces: Generator<Uint8Array>, slice: Uint8Array[]): boolean {
     const { clock, limits } = this.#parts;
-    const endUs = clock.monotonicUs() + limits.checkpointSliceUs;
-    do {
+    const startUs = clock.monotonicUs();
+    for (;;) {
       const step = pieces.next();
-      if (step.done === true) return true;
-      if (step.value.length > 0) slice.push(step.value);
-    } while (clock.monotonicUs() < endUs);
-    return false;
+      if (step.done !== true && step.value.length > 0) slice.push(step.value);
+      const spentUs = clock.monotonicUs() - startUs;
+      if (step.done !== true && spentUs < limits.checkpointSliceUs) continue;
+      this.#encodeUs += spentUs;
+      return step.done === true;
+    }
   }
 
   #turn(): Promise<void> {

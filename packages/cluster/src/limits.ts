@@ -49,6 +49,8 @@ export interface BrokerLimits {
   readonly checkpointStopBytesMin: number;
   /** Time that encoding a checkpoint gets in one turn of the event loop. */
   readonly checkpointSliceUs: number;
+  /** Pause after a checkpoint, as a multiple of the time that encoding it took: 9 leaves it a tenth. */
+  readonly checkpointRestFactor: number;
   /** How long `stop` waits for what is queued and in flight. */
   readonly stopUs: number;
 }
@@ -79,5 +81,6 @@ export const BROKER_LIMITS_DEFAULT: BrokerLimits = {
   checkpointLogBytesMin: 64 * 1024 * 1024,
   checkpointStopBytesMin: 8 * 1024 * 1024,
   checkpointSliceUs: 2000,
+  checkpointRestFactor: 9,
   stopUs: 8_000_000,
 };
