@@ -3,7 +3,7 @@
 // anything is missing then is seen when the log is opened from where the loaded one stands.
 //
 //   checkpoints/<index, 16 digits>.state    complete
-//   checkpoints/writing                     being written, or left by a crash; never read
+//   checkpoints/writing                     being written, or left by a crash: removed by the next start
 
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -60,6 +60,11 @@ export class CheckpointDirectory implements CheckpointStore {
 
   get newest(): { readonly index: number; readonly sizeBytes: number } | undefined {
     return this.#newest;
+  }
+
+  /** Removes what a crash left half written: a full disk needs the room. Before anything is written. */
+  async removeUnfinished(): Promise<void> {
+    await rm(join(this.#path, TEMPORARY_NAME), { force: true });
   }
 
   /** Gives the log that checkpoints are taken of; none can be written before. */

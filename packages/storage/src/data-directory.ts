@@ -177,6 +177,7 @@ export class DataDirectory {
   }
 
   async #recover(options: OpenLogOptions): Promise<LogStore> {
+    await this.#checkpoints.removeUnfinished();
     const log = await recoverLog({
       path: join(this.path, LOG_DIRECTORY),
       boundPath: join(this.path, BOUND_FILE),

@@ -221,6 +221,18 @@ describe('a log opened from a checkpoint', () => {
     expect(again.directory.failure?.message).toContain(tables[0]!.path);
   });
 
+  it('removes a checkpoint that a crash left half written', async () => {
+    const { directory } = await openFrom(at(300));
+    const writer = await directory.checkpoints.begin();
+    await writer.write(new Uint8Array(900_000));
+    await writer.write(new Uint8Array(900_000));
+    await directory.close();
+    expect(await readdir(join(path, 'checkpoints'))).toEqual(['writing']);
+    await openFrom(at(300));
+    expect(await readdir(join(path, 'checkpoints'))).toEqual([]);
+    await writer.abandon();
+  });
+
   it('closes while the background check is anywhere', async () => {
     for (const steps of [0, 1, 2, 3]) {
       const { directory, schedule } = await openFrom(at(300));
