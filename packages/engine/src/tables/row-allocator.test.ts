@@ -55,15 +55,3 @@ test('agrees with a set on random allocations across bit-word and chunk boundari
     if (rows.isLive(row) !== live.has(row)) expect.fail(`row ${row} is half live`);
   }
 });
-
-test('restores from a loaded table and hands out the lowest hole first', () => {
-  const rows = new RowAllocator();
-  rows.restore(70, (row) => row !== 3 && row !== 64 && row !== 70);
-  expect(rows.liveCount).toBe(67);
-  expect(rows.isLive(64)).toBe(false);
-  expect(rows.isLive(69)).toBe(true);
-  expect([rows.allocate(), rows.allocate(), rows.allocate(), rows.allocate()]).toEqual([
-    3, 64, 70, 71,
-  ]);
-  expect(() => rows.restore(1, () => true)).toThrow('restore over');
-});

@@ -61,24 +61,4 @@ export class RowAllocator {
     if (row <= 0 || row > this.#highWater) return false;
     return (this.#live.get(row >>> 5) & (1 << (row & 31))) !== 0;
   }
-
-  /**
-   * Rebuilds an empty allocator from a loaded table: rows [1, highWater] exist, those that `isLive`
-   * denies become free, the lowest to be handed out first.
-   */
-  restore(highWater: number, isLive: (row: number) => boolean): void {
-    assert(this.#highWater === 0, () => `restore over ${this.#highWater} rows`);
-    assert(highWater >= 0 && highWater <= ROW_MAX, () => `restore to row ${highWater}`);
-    this.#highWater = highWater;
-    this.#live.ensure((highWater >>> 5) + 1);
-    for (let row = highWater; row >= 1; row -= 1) {
-      if (isLive(row)) {
-        this.#live.set(row >>> 5, (this.#live.get(row >>> 5) | (1 << (row & 31))) >>> 0);
-      } else {
-        this.#free.ensure(this.#freeCount + 1);
-        this.#free.set(this.#freeCount, row);
-        this.#freeCount += 1;
-      }
-    }
-  }
 }
