@@ -38,4 +38,18 @@ describe('the index of numbers', () => {
     index.delete(300);
     expect(() => index.delete(300)).toThrow(InvariantError);
   });
+
+  test('finds the next number and the one before, over pages that are gone', () => {
+    const index = new NumberIndex();
+    const numbers = [1, 2, 255, 256, 257, 1023, 5000];
+    for (const number of [...numbers, 2000]) index.set(number, number);
+    index.delete(2000);
+    for (let number = 0; number < 6000; number += 1) {
+      expect(index.next(number)).toBe(numbers.find((other) => other > number) ?? 0);
+      expect(index.previous(number)).toBe(numbers.findLast((other) => other < number) ?? 0);
+    }
+    expect(index.next(0xffff_fffe)).toBe(0);
+    expect(index.previous(0xffff_ffff)).toBe(5000);
+    expect(new NumberIndex().previous(1)).toBe(0);
+  });
 });
