@@ -65,7 +65,7 @@ export class SimLogStore implements LogStore {
     this.#live = disk.readAll();
   }
 
-  // Nothing is compacted yet: the driver takes no checkpoints (docs/operating/simulation.md).
+  // Nothing is compacted: checkpoints only shorten a start, the log keeps the messages.
   get firstIndex(): number {
     return 1;
   }
