@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { readdir, readFile, rm, stat, mkdtemp } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
@@ -107,6 +108,12 @@ class Node {
 
 const directory = await mkdtemp(join(tmpdir(), 'queen-start-'));
 let running: Node | undefined;
+// Cut off from outside: the broker must not outlive this process, nor its directory.
+process.once('SIGTERM', () => {
+  running?.child.kill('SIGKILL');
+  rmSync(directory, { recursive: true, force: true });
+  process.exit(1);
+});
 try {
   await main();
 } finally {
