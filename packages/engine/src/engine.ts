@@ -3,8 +3,8 @@
 // owns no clock, no randomness and no I/O: time and ids come with the calls.
 
 import { assert, ByteWriter, CodecError, InvariantError } from '@queen-ts/base';
-import { EFFECT, EntryHeadReader } from '@queen-ts/protocol';
-import type { Command, Outcome, PayloadReader } from '@queen-ts/protocol';
+import { EFFECT, EntryHeadReader, writeOutcome } from '@queen-ts/protocol';
+import type { Command, Outcome, PayloadReader, RequestId } from '@queen-ts/protocol';
 import { applyEffect } from './apply/apply.ts';
 import { FrozenState } from './checkpoint/frozen-state.ts';
 import { EntryPayloads } from './entry-payloads.ts';
@@ -12,6 +12,7 @@ import type { EngineLimits } from './limits.ts';
 import { PlanContext } from './plan/context.ts';
 import { planHousekeeping } from './plan/housekeeping.ts';
 import { planCommand } from './plan/plan.ts';
+import { memoryOf, recall } from './plan/repeats.ts';
 import { planCleanup, planRetention } from './plan/retention.ts';
 import { readDeadLetters } from './queries/dead-letters.ts';
 import type { DeadLetterFilter, DeadLetterList } from './queries/dead-letters.ts';
@@ -93,6 +94,8 @@ export interface EngineCounters {
   readonly blocks: number;
   /** Client transaction ids remembered for dedup. */
   readonly rememberedIds: number;
+  /** Requests whose outcome a repeat gets. */
+  readonly recentRequests: number;
   /** Allocated size of the tables in bytes. */
   readonly tableBytes: number;
 }
@@ -156,10 +159,25 @@ export class Engine {
     this.#context.emit({ kind: EFFECT.GENESIS, clusterId: identity.clusterId, hashKey });
   }
 
-  /** Decides one command and applies its effects at once. Inside a cycle. */
-  plan(command: Command): Outcome {
+  /** Whether the cycle has cost so much that further commands should wait for the next one. */
+  get isCycleFull(): boolean {
+    return this.#state.openBlocks.costBytes >= this.#context.limits.cycleCostBytesMax;
+  }
+
+  /**
+   * Decides one command and applies its effects at once. Inside a cycle. A request whose id is
+   * remembered gets its first outcome and has no effects; one with effects is remembered.
+   */
+  plan(command: Command, request?: RequestId): Outcome {
     this.#assertOpen();
-    return planCommand(this.#context, command);
+    if (request === undefined) return planCommand(this.#context, command);
+    const { head } = this.#context;
+    const repeated = recall(this.#state, command, request);
+    if (repeated !== undefined) return repeated;
+    const effectsBefore = head.effectCount;
+    const outcome = planCommand(this.#context, command);
+    if (head.effectCount > effectsBefore) this.#remember(request, outcome, command);
+    return outcome;
   }
 
   /**
@@ -299,6 +317,16 @@ export class Engine {
   /** Sizes of the state. */
   counters(): EngineCounters {
     const { partitions, groups, cursors, leaseEnds, deadLetters, blocks, dedup } = this.#state;
+    const { mintedRequests, clientRequests } = this.#state;
+    const tables = [
+      partitions,
+      cursors,
+      deadLetters,
+      blocks,
+      dedup,
+      mintedRequests,
+      clientRequests,
+    ];
     return {
       queues: this.queueCount(),
       partitions: this.partitionCount(),
@@ -309,7 +337,8 @@ export class Engine {
       partitionsToRemove: this.#partitionsToRemove(),
       blocks: blocks.recordCount,
       rememberedIds: dedup.count,
-      tableBytes: partitions.bytes + cursors.bytes + deadLetters.bytes + blocks.bytes + dedup.bytes,
+      recentRequests: mintedRequests.count + clientRequests.count,
+      tableBytes: tables.reduce((sum, table) => sum + table.bytes, 0),
     };
   }
 
@@ -352,7 +381,18 @@ export class Engine {
       applyEffect(state, effect);
     }
     this.#payloads.close();
+    for (const { request, bytes } of reader.outcomes()) {
+      memoryOf(state, request).insert(request.words, bytes, state.nowUs);
+    }
     this.#endEntry(entry.head);
+  }
+
+  #remember(request: RequestId, outcome: Outcome, command: Command): void {
+    const { state, head, outcomeBytes } = this.#context;
+    outcomeBytes.clear();
+    if (!writeOutcome(outcomeBytes, outcome, command)) return;
+    head.outcome(request, outcomeBytes.written());
+    memoryOf(state, request).insert(request.words, outcomeBytes.written(), state.nowUs);
   }
 
   #startEntry(entry: {
@@ -374,6 +414,8 @@ export class Engine {
     state.nowUs = nowUs;
     advanceTimers(state, nowUs, entry.timers);
     forgetIds(state);
+    state.mintedRequests.forget(nowUs);
+    state.clientRequests.forget(nowUs);
   }
 
   #endEntry(head: Uint8Array): void {

@@ -11,10 +11,15 @@ import type { GroupState, QueueState } from './queue-state.ts';
 import { Signals } from './signals.ts';
 import { BlockIndex } from './tables/block-index.ts';
 import { DedupIndex } from './tables/dedup-index.ts';
+import { RecentRequests } from './tables/recent-requests.ts';
 import { TimingWheel } from './tables/timing-wheel.ts';
 
 /** Ids are forgotten at most this much later than they may be. */
 const DEDUP_SLICE_US = 60_000_000;
+
+/** How long requests are remembered by their ids, and what their outcomes may take. */
+const MINTED_REQUESTS = { windowUs: 60_000_000, bytesMax: 32 * 1024 * 1024 };
+const CLIENT_REQUESTS = { windowUs: 600_000_000, bytesMax: 16 * 1024 * 1024 };
 
 /** What a cluster fixes once, in its first command entry. */
 export interface ClusterIdentity {
@@ -55,6 +60,9 @@ export class State {
   readonly openBlocks: OpenBlocks;
   readonly dedup = new DedupIndex({ sliceUs: DEDUP_SLICE_US });
   readonly deadLetters = new DeadLetters();
+  /** Outcomes by request id: those that nodes minted, and the keys of clients. */
+  readonly mintedRequests = new RecentRequests(MINTED_REQUESTS);
+  readonly clientRequests = new RecentRequests(CLIENT_REQUESTS);
   readonly digest = new Digest();
 
   /** Numbers to give out next. */

@@ -184,6 +184,14 @@ export interface DeleteQueueCommand {
   readonly queue: string;
 }
 
+/** Names a request over all its attempts: a repeat is recognised and gets the first outcome. */
+export interface RequestId {
+  /** Minted by the receiving node, or the keyed hash of a client's `Idempotency-Key`. Never zero. */
+  readonly words: Id128;
+  /** True for a client's key: it is remembered for 10 minutes instead of one. */
+  readonly isClientKey: boolean;
+}
+
 /** Every prepared command. */
 export type Command =
   | PushCommand

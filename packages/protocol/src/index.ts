@@ -75,6 +75,7 @@ export type {
   PopScope,
   PushCommand,
   ReleaseCommand,
+  RequestId,
   Subscription,
   TransactionCommand,
 } from './commands.ts';
@@ -104,7 +105,9 @@ export {
   EntryHeadReader,
   EntryWriter,
 } from './entry/entry-head.ts';
+export type { RecordedOutcome } from './entry/entry-head.ts';
 export { readTime, writeTime } from './entry/fields.ts';
+export { readOutcome, writeOutcome } from './entry/outcomes/outcome-codec.ts';
 export { BrokerError, ERRORS } from './errors.ts';
 export type { ErrorCode, ErrorOutcome } from './errors.ts';
 export {

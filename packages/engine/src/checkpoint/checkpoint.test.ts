@@ -35,7 +35,7 @@ class Workload {
     const { driver } = this;
     const queue = this.#pick(QUEUES);
     const dice = this.#below(100);
-    if (dice < 45) driver.push(Array.from({ length: 1 + this.#below(6) }, () => this.#item(queue)));
+    if (dice < 45) this.#push(Array.from({ length: 1 + this.#below(6) }, () => this.#item(queue)));
     else if (dice < 65) this.#pop(queue);
     else if (dice < 82) this.#ack();
     else if (dice < 86) driver.wait(this.#below(400));
@@ -60,6 +60,20 @@ class Workload {
     const item = { queue, partition, data, id: `id-${id}` };
     this.named.push(item);
     return item;
+  }
+
+  /** One in three pushes is a request that a repeat would find. */
+  #push(items: readonly PushItem[]): void {
+    const { driver } = this;
+    const kind = this.#below(6);
+    if (kind > 1) {
+      driver.push(items);
+      return;
+    }
+    const { hashKey } = driver;
+    const command = pushCommand(items, { idBase: driver.mintId(items.length), hashKey });
+    const request = { words: driver.mintId(), isClientKey: kind === 1 };
+    driver.cycle(() => driver.engine.plan(command, request));
   }
 
   #pop(queue: string): void {

@@ -21,6 +21,7 @@ export const RECORD = {
   DEDUP_SLICES: 8,
   DEDUP_SEGMENT: 9,
   END: 10,
+  REQUESTS: 11,
 } as const;
 
 /** Rows of each kind: what the first record promises and the reader counts. */
@@ -32,6 +33,7 @@ export interface RowCounts {
   blocks: number;
   deadLetters: number;
   rememberedIds: number;
+  recentRequests: number;
 }
 
 /** The counts in the order of the first record. */
@@ -43,6 +45,7 @@ export const ROW_COUNT_NAMES = [
   'blocks',
   'deadLetters',
   'rememberedIds',
+  'recentRequests',
 ] as const satisfies readonly (keyof RowCounts)[];
 
 /** Counts of an empty state. */
@@ -54,6 +57,7 @@ export const NO_ROWS: Readonly<RowCounts> = {
   blocks: 0,
   deadLetters: 0,
   rememberedIds: 0,
+  recentRequests: 0,
 };
 
 /** Hands over what was written, as a copy, and empties the writer. */

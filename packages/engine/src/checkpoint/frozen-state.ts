@@ -9,6 +9,7 @@ import { PIECE_BYTES, RECORD, takePiece } from './format.ts';
 import type { RowCounts } from './format.ts';
 import { writeBlocks, writePartition } from './partition-records.ts';
 import { freezeQueues, writeGroup, writeQueue } from './queue-records.ts';
+import { freezeRequests, writeRequests } from './request-records.ts';
 import { writeState } from './state-record.ts';
 import type { State } from '../state.ts';
 
@@ -30,6 +31,7 @@ export class FrozenState {
   readonly #blocks: ReturnType<State['blocks']['freeze']>;
   readonly #deadLetters: ReturnType<State['deadLetters']['freeze']>;
   readonly #dedup: ReturnType<State['dedup']['freeze']>;
+  readonly #requests: ReturnType<typeof freezeRequests>;
   readonly #onRelease: () => void;
   #isReleased = false;
 
@@ -49,6 +51,7 @@ export class FrozenState {
     this.#blocks = state.blocks.freeze();
     this.#deadLetters = state.deadLetters.freeze();
     this.#dedup = state.dedup.freeze();
+    this.#requests = freezeRequests(state);
   }
 
   /**
@@ -63,6 +66,7 @@ export class FrozenState {
     yield* this.#partitionPieces(writer);
     yield* this.#deadLetterPieces(writer);
     yield* this.#dedupPieces(writer);
+    yield* this.#requestPieces(writer);
     writer.u8(RECORD.END);
     yield takePiece(writer);
   }
@@ -117,6 +121,13 @@ export class FrozenState {
     }
   }
 
+  *#requestPieces(writer: ByteWriter): Generator<Uint8Array> {
+    for (const chunk of this.#requests) {
+      writeRequests(writer, chunk);
+      if (writer.length >= PIECE_BYTES) yield takePiece(writer);
+    }
+  }
+
   *#dedupPieces(writer: ByteWriter): Generator<Uint8Array> {
     const isLive = liveSlices(this.#dedup);
     writeDedupSlices(writer, this.#dedup);
@@ -136,5 +147,6 @@ function countRows(state: State): RowCounts {
     blocks: state.blocks.recordCount,
     deadLetters: state.deadLetters.count,
     rememberedIds: state.dedup.count,
+    recentRequests: state.mintedRequests.count + state.clientRequests.count,
   };
 }

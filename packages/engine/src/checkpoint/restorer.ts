@@ -14,6 +14,7 @@ import { NO_ROWS, RECORD, ROW_COUNT_NAMES } from './format.ts';
 import type { RowCounts } from './format.ts';
 import { PartitionReader } from './partition-records.ts';
 import { QueueReader } from './queue-records.ts';
+import { readRequests } from './request-records.ts';
 import { readState } from './state-record.ts';
 
 /** Takes pieces in order, then gives the engine. Throws InvariantError when they make no state. */
@@ -128,6 +129,9 @@ class RecordReader {
         return this.#dedup.slices(reader);
       case RECORD.DEDUP_SEGMENT:
         counts.rememberedIds += this.#dedup.segment(reader);
+        return;
+      case RECORD.REQUESTS:
+        counts.recentRequests += readRequests(reader, this.#state);
         return;
       default:
         throw new CodecError(`unknown record ${kind}`);

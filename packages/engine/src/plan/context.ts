@@ -20,6 +20,8 @@ export class PlanContext {
   readonly head = new EntryWriter();
   /** Replaced for every cycle: the finished payload is handed over. */
   payload = new ByteWriter({ capacity: 0 });
+  /** Scratch for the outcome that is remembered. */
+  readonly outcomeBytes = new ByteWriter({ capacity: 256 });
   /** Matches the ids of ack targets. */
   readonly matcher: IdMatcher;
   /** Counts pops by label, so that none of the queues is always first. */

@@ -10,6 +10,7 @@ export function dump(engine: Engine): string[] {
   const { state } = engine;
   return [
     `next queue ${state.nextQueue} group ${state.nextGroup} partition ${state.nextPartition} dead letter ${state.nextDeadLetter}`,
+    `requests ${state.mintedRequests.count} and ${state.clientRequests.count}`,
     `maintenance ${JSON.stringify(state.maintenance)}`,
     `identity ${JSON.stringify(state.identity?.clusterId)} ${state.identity?.hashKey.join()}`,
     ...dumpQueues(state),

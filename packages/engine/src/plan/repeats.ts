@@ -1,0 +1,77 @@
+// Repeated requests (decisions D2): a request that had effects is remembered by its id on every node,
+// and a repeat, also one that reaches another leader, is answered with the first outcome instead of
+// being planned again. A pop under a lease is remembered by its lease.
+
+import { idsEqual } from '@queen-ts/base';
+import { readOutcome } from '@queen-ts/protocol';
+import type { Claim, Command, Outcome, PopCommand, RequestId } from '@queen-ts/protocol';
+import type { State } from '../state.ts';
+import type { RecentRequests } from '../tables/recent-requests.ts';
+import { liveLeases } from './leases.ts';
+import { takeSpans } from './spans.ts';
+
+/** The memory that a request belongs to. */
+export function memoryOf(state: State, request: RequestId): RecentRequests {
+  return request.isClientKey ? state.clientRequests : state.mintedRequests;
+}
+
+/** The first outcome of a request that is a repeat; undefined when it is none. */
+export function recall(state: State, command: Command, request: RequestId): Outcome | undefined {
+  if (command.kind === 'pop' && !command.autoAck) return recallClaim(state, command);
+  const bytes = memoryOf(state, request).find(request.words);
+  if (bytes === undefined) return undefined;
+  const outcome = readOutcome(bytes, command);
+  if (outcome !== undefined) return outcome;
+  const message = 'this Idempotency-Key was used for another request before';
+  return { kind: 'refused', code: 'bad_request', message };
+}
+
+/**
+ * What a pop claimed before, as its lease still holds it. A lease that ended, because the claim was
+ * given back for want of a receiver or ran out, is no memory: then the pop claims anew.
+ */
+function recallClaim(state: State, command: PopCommand): Outcome | undefined {
+  const rows = liveLeases(state, command.leaseId);
+  if (rows.length === 0) return undefined;
+  const claims = rows.flatMap((row) => claimOf(state, command, row));
+  const spans = claims.flatMap((claim) => claim.spans);
+  if (spans.length === 0) return undefined;
+  const groupOf = (row: number) => state.groups.get(state.cursors.index.groupOf(row));
+  return {
+    kind: 'pop',
+    leaseId: command.leaseId,
+    autoAck: false,
+    group: command.group,
+    claims: claims.toSorted((a, b) => a.partitionNumber - b.partitionNumber),
+    messageCount: spans.reduce((sum, span) => sum + span.count, 0),
+    emptyReason: undefined,
+    isCut: false,
+    conflation: rows.some((row) => groupOf(row)?.conflation === true),
+    conflationConflict: rows.some(
+      (row) => command.conflation !== undefined && command.conflation !== groupOf(row)?.conflation,
+    ),
+  };
+}
+
+/** One partition of a claim; none when the lease is another group's or its messages are gone. */
+function claimOf(state: State, command: PopCommand, row: number): Claim[] {
+  const { cursors, partitions } = state;
+  const group = state.groups.get(cursors.index.groupOf(row));
+  const partitionRow = cursors.index.partitionOf(row);
+  const isHeld = idsEqual(cursors.leaseId(row), command.leaseId);
+  if (group === undefined || group.name !== command.group || !isHeld) return [];
+  const toExclusive = cursors.leaseToExclusive.get(row);
+  const first = group.conflation ? toExclusive - 1 : cursors.leaseFrom.get(row);
+  const from = Math.max(first, partitions.logStart.get(partitionRow));
+  if (from >= toExclusive) return [];
+  const { spans } = takeSpans(state, { row: partitionRow, from, toExclusive }, Infinity);
+  return [
+    {
+      queue: group.queue.name,
+      partition: partitions.names.nameText(partitionRow),
+      partitionNumber: partitions.number.get(partitionRow),
+      deliveryAttempt: Math.max(1, cursors.attemptCount.get(row)),
+      spans,
+    },
+  ];
+}
