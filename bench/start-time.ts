@@ -18,6 +18,7 @@ const PER_REQUEST = 1000;
 const PAYLOAD = 'x'.repeat(256);
 const partitions = Number(process.argv[2] ?? 1_000_000);
 const replayMiB = Number(process.argv[3] ?? 60);
+let running: Node | undefined;
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
 /** One broker process. */
@@ -42,6 +43,8 @@ class Node {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const node = new Node(child, port);
+    // From here on it is ended with this process, also when its first answers are errors.
+    running = node;
     for (;;) {
       if (child.exitCode !== null) throw new Error(`the broker ended with ${child.exitCode}`);
       const { status } = await node.call('GET', '/health').catch(() => ({ status: 0 }));
@@ -107,7 +110,6 @@ class Node {
 }
 
 const directory = await mkdtemp(join(tmpdir(), 'queen-start-'));
-let running: Node | undefined;
 // Cut off from outside: the broker must not outlive this process, nor its directory.
 process.once('SIGTERM', () => {
   running?.child.kill('SIGKILL');
