@@ -23,6 +23,13 @@ export interface FrozenDeadLetters {
   readonly recordSize: FrozenColumn;
 }
 
+/** Messages of one group in a partition. */
+export interface DeadLetterRange {
+  readonly group: number;
+  readonly from: number;
+  readonly toExclusive: number;
+}
+
 /** Rows of all dead letters, by number and by partition. */
 export class DeadLetters {
   readonly numbers = new NumberIndex();
@@ -101,15 +108,14 @@ export class DeadLetters {
     return this.#older.get(row);
   }
 
-  /** Whether a group has a dead letter of a partition with an offset in [from, toExclusive). */
-  hasIn(
-    partitionRow: number,
-    range: { readonly group: number; readonly from: number; readonly toExclusive: number },
-  ): boolean {
-    for (let row = this.newestOf(partitionRow); row !== 0; row = this.#older.get(row)) {
+  /** Whether a group has a dead letter in a range, among the `searchedMax` newest of the partition. */
+  hasIn(partitionRow: number, range: DeadLetterRange, searchedMax: number): boolean {
+    let left = searchedMax;
+    for (let row = this.newestOf(partitionRow); row !== 0 && left > 0; left -= 1) {
       const offset = this.offset.get(row);
       const isInside = offset >= range.from && offset < range.toExclusive;
       if (isInside && this.group.get(row) === range.group) return true;
+      row = this.#older.get(row);
     }
     return false;
   }

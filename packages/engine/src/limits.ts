@@ -18,8 +18,17 @@ export interface EngineLimits {
   readonly stepRowsMax: number;
   /** Timers that one call of `advanceTo` fires. */
   readonly timersFiredMax: number;
-  /** Messages that one ack target may search for the ids it names. */
+  /** Consumed messages that one ack target may search for the ids it names. */
   readonly ackMessagesScannedMax: number;
+  /**
+   * Work of the acks of one command, as the number of bytes they look at; a target that has begun is
+   * completed. The whole batch of one pop is always below it.
+   */
+  readonly ackCostBytesMax: number;
+  /** Dead letters that one command files, in bytes, a KiB each at least; one whatever its size. */
+  readonly deadLetterBytesMax: number;
+  /** Work after which a cycle takes no further command: bytes looked at and dead letters filed. */
+  readonly cycleCostBytesMax: number;
 }
 
 /** What a node runs with unless it is told otherwise. */
@@ -30,6 +39,9 @@ export const ENGINE_LIMITS_DEFAULT: EngineLimits = {
   stepRowsMax: 1_000,
   timersFiredMax: 4_096,
   ackMessagesScannedMax: 65_536,
+  ackCostBytesMax: 64 * 1024 * 1024,
+  deadLetterBytesMax: 16 * 1024 * 1024,
+  cycleCostBytesMax: 16 * 1024 * 1024,
 };
 
 /** Most partitions that one pop claims, also when it asked for no cap: the core thread has others to serve. */

@@ -10,6 +10,9 @@ const TEXTS: Readonly<Record<number, string>> = {
     'unresolvable transactionId: no such message is waiting for this group in the partition, ' +
     'or it is already committed',
   [ACK_ERROR.UNKNOWN_STATUS]: 'unknown status: send "completed", "failed", "retry" or "dlq"',
+  [ACK_ERROR.TOO_MUCH]:
+    'too much for one ack: nothing was settled for this message and it may be delivered again; ' +
+    'send fewer items at a time',
 };
 
 /** The text of an {@link ACK_ERROR} other than NONE. */

@@ -95,6 +95,8 @@ export const ACK_ERROR = {
   INVALID_LEASE: 2,
   UNRESOLVABLE: 3,
   UNKNOWN_STATUS: 4,
+  /** The command asked for more than one may: the item was not looked at, or not settled. */
+  TOO_MUCH: 5,
 } as const;
 
 /** Verdicts of an ack, one an item, in request order. */

@@ -3,16 +3,23 @@
 
 import { ACK_ERROR, ACK_LEASE, ACK_STATUS, ID_WORDS } from '@queen-ts/protocol';
 import type { AckCommand } from '@queen-ts/protocol';
+import type { DeadLetterRange } from '../dead-letters.ts';
 import type { GroupState, QueueState } from '../queue-state.ts';
 import type { State } from '../state.ts';
-import { openBlock } from './blocks.ts';
+import type { AckBudget } from './ack-budget.ts';
+import { searchAhead, searchBatch, searchConsumed } from './ack-search.ts';
 import type { PlanContext } from './context.ts';
-import { isRememberedBelow } from './originals.ts';
-import { settle } from './settle.ts';
-import type { Marks, Settling } from './settle.ts';
+import { deadLettersCostMax, settle } from './settle.ts';
+import type { DeadLetterRoom, Marks, Settling } from './settle.ts';
 
-/** Blocks that one target may search for ids it does not find where they are expected. */
-const BLOCKS_SEARCHED_MAX = 1024;
+/** Where the items of a transaction were promised room for their dead letters. */
+const PROMISED_ROOM: DeadLetterRoom = { letterBytesLeft: Infinity };
+
+/** Dead letters that a repeated ack looks at for its own. */
+const DEAD_LETTERS_SEARCHED_MAX = 65_536;
+
+/** What looking at one costs, in bytes. */
+const DEAD_LETTER_COST_BYTES = 16;
 
 /** The verdicts of a command, one an item. */
 export interface AckVerdicts {
@@ -25,11 +32,8 @@ export interface AckVerdicts {
 /** Items of one partition and lease. */
 export interface AckTarget {
   readonly partitionRow: number;
-  readonly partition: number;
   /** Positions in the command, ascending. */
   readonly items: number[];
-  /** Another target of the same partition. */
-  readonly older: AckTarget | undefined;
 }
 
 /** The cursor of a target's group in its partition. */
@@ -44,16 +48,30 @@ export interface AckWork {
   readonly command: AckCommand;
   readonly target: AckTarget;
   readonly verdicts: AckVerdicts;
+  readonly budget: AckBudget;
+}
+
+/** Where a target's items were looked for. */
+interface ResolvedPlace {
+  readonly queue: QueueState;
+  readonly next: number;
+  readonly isWhole: boolean;
 }
 
 /** What a target came to before anything changed: who is settled, and with which marks. */
 export interface ExaminedTarget {
   readonly work: AckWork;
   readonly settling: Settling;
+  readonly room: DeadLetterRoom;
 }
 
 /** Decides one target and applies its effects. */
 export function settleTarget(context: PlanContext, work: AckWork): void {
+  const { budget } = work;
+  if (budget.isSpent) {
+    reject(work, ACK_ERROR.TOO_MUCH);
+    return;
+  }
   const found = findCursor(context.state, work);
   if (found === undefined) {
     reject(work, ACK_ERROR.UNRESOLVABLE);
@@ -64,7 +82,7 @@ export function settleTarget(context: PlanContext, work: AckWork): void {
     return;
   }
   const settling = resolveTarget(context, work, found);
-  if (settling !== undefined) settleExamined(context, { work, settling });
+  if (settling !== undefined) settleExamined(context, { work, settling, room: budget });
 }
 
 /**
@@ -73,7 +91,11 @@ export function settleTarget(context: PlanContext, work: AckWork): void {
  */
 export function examineTarget(context: PlanContext, work: AckWork): ExaminedTarget | undefined {
   const { state } = context;
-  const { command, target, verdicts } = work;
+  const { command, target, verdicts, budget } = work;
+  if (budget.isSpent) {
+    reject(work, ACK_ERROR.TOO_MUCH);
+    return undefined;
+  }
   const found = findCursor(state, work);
   if (found === undefined) {
     reject(work, ACK_ERROR.UNRESOLVABLE);
@@ -89,19 +111,34 @@ export function examineTarget(context: PlanContext, work: AckWork): ExaminedTarg
     const isNoopUnderLease = verdicts.noops[item] === 1 && !isUnfenced(command, item);
     if (isNoopUnderLease) verdicts.errors[item] = ACK_ERROR.UNRESOLVABLE;
   }
-  return settling === undefined ? undefined : { work, settling };
+  if (settling === undefined) return undefined;
+  // A single letter is filed whatever its size.
+  budget.letterBytesLeft -= deadLettersCostMax(context, settling);
+  if (budget.letterBytesLeft < 0 && settling.marks.items.length > 1) {
+    reject(work, ACK_ERROR.TOO_MUCH);
+  }
+  return { work, settling, room: PROMISED_ROOM };
 }
 
 /** Applies what was decided for a target. */
-export function settleExamined(context: PlanContext, { work, settling }: ExaminedTarget): void {
+export function settleExamined(context: PlanContext, examined: ExaminedTarget): void {
+  const { work, settling, room } = examined;
   const { command, target, verdicts } = work;
-  const result = settle(context, settling);
+  const result = settle(context, settling, room);
+  if (result.stoppedAt !== undefined) refuseFrom(settling.marks, verdicts, result.stoppedAt);
   for (const item of target.items) {
     if (verdicts.errors[item] !== ACK_ERROR.NONE) continue;
     const isSignal = asksForDeadLetter(command.statuses[item]!);
     verdicts.deadLettered[item] = isSignal && result.deadLettered > 0 ? 1 : 0;
   }
   if (result.isReleased) for (const item of target.items) verdicts.leaseReleased[item] = 1;
+}
+
+/** What is delivered again because there was no room for its dead letter, or for one before it. */
+function refuseFrom({ items, offsets }: Marks, verdicts: AckVerdicts, offset: number): void {
+  items.forEach((item, i) => {
+    if (offsets[i]! >= offset) verdicts.errors[item] = ACK_ERROR.TOO_MUCH;
+  });
 }
 
 /** The cursor that a target is about; undefined when its group has none there. */
@@ -116,18 +153,20 @@ function findCursor(state: State, { command, target }: AckWork): FoundCursor | u
 function resolveTarget(
   context: PlanContext,
   work: AckWork,
-  { queue, cursorRow }: FoundCursor,
+  { queue, group, cursorRow }: FoundCursor,
 ): Settling | undefined {
   const { cursors, partitions } = context.state;
   const { command, target } = work;
-  const next = cursors.next.get(cursorRow);
-  const end = cursors.hasLease(cursorRow)
+  const from = cursors.next.get(cursorRow);
+  const isLeased = cursors.hasLease(cursorRow);
+  const toExclusive = isLeased
     ? cursors.leaseToExclusive.get(cursorRow)
     : partitions.tail.get(target.partitionRow);
   context.matcher.start(command, target.items);
-  search(context, target.partitionRow, { from: next, toExclusive: end, isLeased: true });
-  context.matcher.resolveRepeats();
-  const marks = collectMarks(context, work, queue, next);
+  let isWhole = true;
+  if (isLeased && !group.conflation) searchBatch(context, work, { from, toExclusive });
+  else isWhole = searchAhead(context, work, { from, toExclusive });
+  const marks = collectMarks(context, work, { queue, next: from, isWhole });
   return marks === undefined ? undefined : { queue, cursorRow, marks, command };
 }
 
@@ -166,10 +205,10 @@ function answerSettled(context: PlanContext, work: AckWork, cursor: FoundCursor)
   }
   const from = cursors.settledFrom.get(cursorRow);
   matcher.start(command, target.items);
-  search(context, target.partitionRow, { from, toExclusive, isLeased: true });
-  matcher.resolveRepeats();
   const range = { group: cursor.group.number, from, toExclusive };
-  const hasDeadLetter = state.deadLetters.hasIn(target.partitionRow, range);
+  if (cursor.group.conflation) searchAhead(context, work, range);
+  else searchBatch(context, work, range);
+  const hasDeadLetter = hasFiled(state, target.partitionRow, range);
   target.items.forEach((item, position) => {
     if (matcher.offset(position) < 0) {
       verdicts.errors[item] = ACK_ERROR.INVALID_LEASE;
@@ -182,16 +221,24 @@ function answerSettled(context: PlanContext, work: AckWork, cursor: FoundCursor)
   });
 }
 
+/** Whether the group has a dead letter in a range, among the newest of the partition. */
+function hasFiled(state: State, partitionRow: number, range: DeadLetterRange): boolean {
+  const { deadLetters, openBlocks } = state;
+  const searched = Math.min(deadLetters.count, DEAD_LETTERS_SEARCHED_MAX);
+  openBlocks.charge(searched * DEAD_LETTER_COST_BYTES);
+  return deadLetters.hasIn(partitionRow, range, DEAD_LETTERS_SEARCHED_MAX);
+}
+
 /** Answers what did not resolve, and returns the rest by offset; undefined when nothing is left. */
 function collectMarks(
   context: PlanContext,
   work: AckWork,
-  queue: QueueState,
-  next: number,
+  place: ResolvedPlace,
 ): Marks | undefined {
   const { matcher } = context;
+  const { next } = place;
   const { command, target, verdicts } = work;
-  if (matcher.unresolved > 0) answerUnresolved(context, work, queue, next);
+  if (matcher.unresolved > 0) answerUnresolved(context, work, place);
   const offsets: number[] = [];
   const items: number[] = [];
   target.items.forEach((item, position) => {
@@ -203,82 +250,26 @@ function collectMarks(
   return items.length === 0 ? undefined : { offsets, items, statuses: command.statuses };
 }
 
-/** Ids that are not in the batch: completed ones may lie at or below the cursor. */
-function answerUnresolved(
-  context: PlanContext,
-  work: AckWork,
-  queue: QueueState,
-  next: number,
-): void {
-  const { state, matcher } = context;
+/**
+ * Ids that are not in the batch: completed ones may lie at or below the cursor. `isWhole` is false when
+ * the budget ended before all of the batch was looked at.
+ */
+function answerUnresolved(context: PlanContext, work: AckWork, place: ResolvedPlace): void {
+  const { matcher } = context;
   const { command, target, verdicts } = work;
-  let hasUnknown = false;
+  const { queue, next, isWhole } = place;
   const isOpen = (position: number): boolean =>
     matcher.offset(position) < 0 &&
     command.statuses[target.items[position]!] === ACK_STATUS.COMPLETED;
-  target.items.forEach((item, position) => {
-    if (!isOpen(position)) return;
-    const query = {
-      partitionRow: target.partitionRow,
-      words: command.txnHashes,
-      at: item * ID_WORDS,
-    };
-    if (isRememberedBelow(state, queue, query, next)) verdicts.noops[item] = 1;
-    else hasUnknown = true;
-  });
-  if (hasUnknown) searchBelow(context, target.partitionRow, next);
+  const isKnown = isWhole && searchConsumed(context, work, { queue, next, isOpen });
   target.items.forEach((item, position) => {
     if (verdicts.noops[item] === 1) return;
     const offset = matcher.offset(position);
     const isCompleted = command.statuses[item] === ACK_STATUS.COMPLETED;
     if (offset >= next) return;
     if (offset >= 0 && isCompleted) verdicts.noops[item] = 1;
-    else verdicts.errors[item] = ACK_ERROR.UNRESOLVABLE;
+    else verdicts.errors[item] = isKnown ? ACK_ERROR.UNRESOLVABLE : ACK_ERROR.TOO_MUCH;
   });
-}
-
-/** Looks for the open ids among the last messages that the group consumed, newest part first. */
-function searchBelow(context: PlanContext, partitionRow: number, next: number): void {
-  const { state, matcher } = context;
-  let toExclusive = next;
-  let left = context.limits.ackMessagesScannedMax;
-  // Parts grow, so that a recent id is found early and an unknown one costs a bounded search.
-  for (let size = 256; left > 0 && toExclusive > 0 && matcher.unresolved > 0; size *= 4) {
-    const from = Math.max(0, toExclusive - Math.min(size, left));
-    if (toExclusive <= state.partitions.logStart.get(partitionRow)) return;
-    const isWhole = search(context, partitionRow, { from, toExclusive, isLeased: false });
-    // A second mention of an id found here means the same message, not an older one.
-    matcher.resolveRepeats();
-    if (!isWhole) return;
-    left -= toExclusive - from;
-    toExclusive = from;
-  }
-}
-
-/**
- * Compares the messages of a range with the open ids, oldest first, until all are found. A leased
- * range is searched as a whole, it is as large as its pop made it; others up to a bound.
- * @returns false when the bound was met.
- */
-function search(
-  context: PlanContext,
-  partitionRow: number,
-  range: { readonly from: number; readonly toExclusive: number; readonly isLeased: boolean },
-): boolean {
-  const { state, matcher } = context;
-  const { blocks } = state;
-  let left = range.isLeased ? Infinity : BLOCKS_SEARCHED_MAX;
-  let record = blocks.firstAtOrAfter(partitionRow, range.from);
-  for (; record !== 0 && matcher.unresolved > 0; record = blocks.next(partitionRow, record)) {
-    const baseOffset = blocks.baseOffset(record);
-    if (baseOffset >= range.toExclusive) return true;
-    if (left === 0) return false;
-    left -= 1;
-    const first = Math.max(0, range.from - baseOffset);
-    const end = Math.min(blocks.count(record), range.toExclusive - baseOffset);
-    matcher.scan(openBlock(state, record), first, end);
-  }
-  return true;
 }
 
 function asksForDeadLetter(status: number): boolean {

@@ -4,14 +4,16 @@
 import { ACK_ERROR, ACK_LEASE, ACK_STATUS, ID_WORDS, NO_PARTITION } from '@queen-ts/protocol';
 import type { AckCommand, AckOutcome, AckStatus } from '@queen-ts/protocol';
 import type { PlanContext } from './context.ts';
+import { AckBudget } from './ack-budget.ts';
 import { settleTarget } from './ack-target.ts';
 import type { AckTarget, AckVerdicts } from './ack-target.ts';
 
 /** Plans an ack. */
 export function planAck(context: PlanContext, command: AckCommand): AckOutcome {
   const verdicts = newVerdicts(command);
-  for (const target of targetsOf(context, command, { verdicts, isSame })) {
-    settleTarget(context, { command, target, verdicts });
+  const budget = new AckBudget(context);
+  for (const target of targetsOf(context, command, { verdicts, keyOf })) {
+    settleTarget(context, { command, target, verdicts, budget });
   }
   return ackOutcome(command, verdicts);
 }
@@ -37,33 +39,30 @@ export function targetsOf(
   command: AckCommand,
   rules: {
     readonly verdicts: AckVerdicts;
-    /** Whether an item belongs to a target. */
-    readonly isSame: (command: AckCommand, target: AckTarget, item: number) => boolean;
+    /** What the items of one target have in common. */
+    readonly keyOf: (command: AckCommand, item: number) => number | string;
   },
 ): readonly AckTarget[] {
-  const { verdicts, isSame: isOf } = rules;
-  const targets: AckTarget[] = [];
-  /** Newest target of a partition; older ones with other leases follow by `older`. */
-  const newest = new Map<number, AckTarget>();
+  const { verdicts, keyOf: keyOfTarget } = rules;
+  /** In the order of their first items. */
+  const targets = new Map<number | string, AckTarget>();
   let last: AckTarget | undefined;
   for (let item = 0; item < command.itemCount; item += 1) {
     const error = errorOf(context, command, item);
     verdicts.errors[item] = error;
     if (error !== ACK_ERROR.NONE) continue;
-    const partition = command.partitions[item]!;
-    if (last === undefined || !isOf(command, last, item)) {
-      last = newest.get(partition);
-      while (last !== undefined && !isOf(command, last, item)) last = last.older;
-    }
-    if (last === undefined) {
-      const row = context.state.partitions.numbers.get(partition);
-      last = { partitionRow: row, partition, items: [], older: newest.get(partition) };
-      newest.set(partition, last);
-      targets.push(last);
+    if (last === undefined || !isSame(command, last.items[0]!, item)) {
+      const key = keyOfTarget(command, item);
+      last = targets.get(key) ?? { partitionRow: rowOf(context, command, item), items: [] };
+      targets.set(key, last);
     }
     last.items.push(item);
   }
-  return targets;
+  return [...targets.values()];
+}
+
+function rowOf(context: PlanContext, command: AckCommand, item: number): number {
+  return context.state.partitions.numbers.get(command.partitions[item]!);
 }
 
 function errorOf(context: PlanContext, command: AckCommand, item: number): number {
@@ -76,11 +75,22 @@ function errorOf(context: PlanContext, command: AckCommand, item: number): numbe
   return ACK_ERROR.NONE;
 }
 
-/** Whether an item names the partition and the lease of a target. */
-function isSame(command: AckCommand, target: AckTarget, item: number): boolean {
-  const { leaseKinds, leaseIds, partitions } = command;
-  const other = target.items[0]!;
-  if (partitions[item] !== target.partition || leaseKinds[item] !== leaseKinds[other]) return false;
+/** The partition and the lease that an item names. */
+function keyOf({ leaseKinds, leaseIds, partitions }: AckCommand, item: number): string {
+  const at = item * ID_WORDS;
+  return leaseKinds[item] === ACK_LEASE.NONE
+    ? `${partitions[item]}`
+    : `${partitions[item]}:${leaseIds.subarray(at, at + ID_WORDS).join(':')}`;
+}
+
+/** Whether two items name the same partition and the same lease. */
+function isSame(
+  { leaseKinds, leaseIds, partitions }: AckCommand,
+  item: number,
+  other: number,
+): boolean {
+  if (partitions[item] !== partitions[other] || leaseKinds[item] !== leaseKinds[other])
+    return false;
   if (leaseKinds[item] === ACK_LEASE.NONE) return true;
   const a = item * ID_WORDS;
   const b = other * ID_WORDS;

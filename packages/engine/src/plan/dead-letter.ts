@@ -10,13 +10,21 @@ import {
   BLOCK_FRAME_SIZE,
   BLOCK_HEADER_SIZE,
   BLOCK_KEY_SIZE,
+  BLOCK_TRACE_ID_SIZE,
   EFFECT,
 } from '@queen-ts/protocol';
 import type { BlockReader, Id128 } from '@queen-ts/protocol';
+import type { State } from '../state.ts';
 import { openBlock } from './blocks.ts';
 import type { PlanContext } from './context.ts';
 
 const ID_SIZE = 16;
+
+/** Most bytes of UTF-8 that one unit of a string takes. */
+const UTF8_BYTES_PER_UNIT = 3;
+
+/** What a letter counts for at least: the work beside its bytes. */
+const COST_BYTES_MIN = 1024;
 
 /** Longest error text that is kept, in bytes of UTF-8. */
 const ERROR_BYTES_MAX = 8192;
@@ -30,19 +38,19 @@ export interface DeadLetter {
   readonly error: string;
 }
 
-/** Writes the record and applies the effect. The message must be retained. */
-export function fileDeadLetter(context: PlanContext, letter: DeadLetter): void {
+/**
+ * Writes the record and applies the effect. Returns what it counts for, in bytes. The message must be
+ * retained.
+ */
+export function fileDeadLetter(context: PlanContext, letter: DeadLetter): number {
   const { state, payload } = context;
-  const row = state.partitions.numbers.get(letter.partition);
-  const record = state.blocks.firstAtOrAfter(row, letter.offset);
-  assert(
-    record !== 0 && state.blocks.baseOffset(record) <= letter.offset,
-    () => `offset ${letter.offset} of partition ${letter.partition} is not stored`,
-  );
-  const block = openBlock(state, record);
+  const block = blockOf(state, letter);
   const recordStart = payload.length;
   const blockSize = copyMessage(payload, block, letter.offset - block.baseOffset);
   payload.raw(cut(encodeUtf8(letter.error)));
+  const recordSize = payload.length - recordStart;
+  const costBytes = Math.max(recordSize, COST_BYTES_MIN);
+  state.openBlocks.charge(costBytes);
   context.emit({
     kind: EFFECT.DEAD_LETTER_PUT,
     deadLetter: state.nextDeadLetter,
@@ -53,8 +61,36 @@ export function fileDeadLetter(context: PlanContext, letter: DeadLetter): void {
     failedUs: state.nowUs,
     recordStart,
     blockSize,
-    recordSize: payload.length - recordStart,
+    recordSize,
   });
+  return costBytes;
+}
+
+/** Most that filing a letter can count for, in bytes. */
+export function deadLetterCostMax(
+  state: State,
+  letter: Pick<DeadLetter, 'partition' | 'offset' | 'error'>,
+): number {
+  const block = blockOf(state, letter);
+  const subSize = (block.producerSub?.length ?? 0) * UTF8_BYTES_PER_UNIT;
+  const errorSize = Math.min(ERROR_BYTES_MAX, letter.error.length * UTF8_BYTES_PER_UNIT);
+  const ownSize = BLOCK_HEADER_SIZE + BLOCK_KEY_SIZE + BLOCK_FRAME_SIZE + BLOCK_TRACE_ID_SIZE;
+  const frameSize = block.frameSize(letter.offset - block.baseOffset);
+  return Math.max(COST_BYTES_MIN, ownSize + subSize + frameSize + errorSize);
+}
+
+/** The block that holds a message. */
+function blockOf(
+  state: State,
+  { partition, offset }: Pick<DeadLetter, 'partition' | 'offset'>,
+): BlockReader {
+  const row = state.partitions.numbers.get(partition);
+  const record = state.blocks.firstAtOrAfter(row, offset);
+  assert(
+    record !== 0 && state.blocks.baseOffset(record) <= offset,
+    () => `offset ${offset} of partition ${partition} is not stored`,
+  );
+  return openBlock(state, record);
 }
 
 /** Appends one message of a block as a block of its own and returns its size in bytes. */

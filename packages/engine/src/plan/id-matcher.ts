@@ -50,14 +50,19 @@ export class IdMatcher {
     return this.#offsets[position]!;
   }
 
-  /** Compares the messages with ordinals [first, toExclusive) of a block, until all is resolved. */
-  scan(block: BlockReader, first: number, toExclusive: number): void {
+  /**
+   * Compares the messages with ordinals [first, toExclusive) of a block, until all is resolved.
+   * Returns how many it compared.
+   */
+  scan(block: BlockReader, first: number, toExclusive: number): number {
     const isAllMinted = (block.flags & BLOCK_FLAG.ALL_MINTED) !== 0;
-    for (let ordinal = first; ordinal < toExclusive && this.#unresolved > 0; ordinal += 1) {
+    let ordinal = first;
+    for (; ordinal < toExclusive && this.#unresolved > 0; ordinal += 1) {
       const isMinted = isAllMinted || !block.hasTransactionId(ordinal);
       const position = this.#find(block, ordinal, isMinted);
       if (position >= 0) this.#resolve(position, block.baseOffset + ordinal);
     }
+    return ordinal - first;
   }
 
   /** Lets items that repeat an id more often than it occurs take its last occurrence. */

@@ -6,7 +6,7 @@ import type { AckCommand, CursorPutEffect } from '@queen-ts/protocol';
 import type { QueueState } from '../queue-state.ts';
 import type { PlanContext } from './context.ts';
 import { NO_ATTEMPT, NO_LEASE, readCursor } from './cursor-row.ts';
-import { fileDeadLetter } from './dead-letter.ts';
+import { deadLetterCostMax, fileDeadLetter } from './dead-letter.ts';
 
 /** Error text of a dead letter whose ack gave none. */
 const DEFAULT_ERROR = 'Retries exhausted';
@@ -25,6 +25,13 @@ export interface Marks {
 export interface SettleResult {
   readonly isReleased: boolean;
   readonly deadLettered: number;
+  /** Where the room for dead letters ended: messages from there on are delivered again. */
+  readonly stoppedAt?: number;
+}
+
+/** Room that is left for dead letters; see AckBudget. */
+export interface DeadLetterRoom {
+  letterBytesLeft: number;
 }
 
 /** What is settled. */
@@ -42,21 +49,25 @@ interface Mark {
 }
 
 /** Settles a target and applies the effects. */
-export function settle(context: PlanContext, settling: Settling): SettleResult {
+export function settle(
+  context: PlanContext,
+  settling: Settling,
+  room: DeadLetterRoom,
+): SettleResult {
   const { marks } = settling;
   const cursor = readCursor(context.state, settling.cursorRow);
   const isLeased = cursor.leaseToExclusive > 0;
   const head = headOf(marks);
   const next = nextBelow(marks, cursor.next, head);
   if (head === Infinity || !isLeased) return complete(context, cursor, next);
-  const status = strongest(marks, head);
-  const isExhausted = cursor.retryCount >= Math.max(0, settling.queue.options.retryLimit);
-  if (status.status === ACK_STATUS.RETRY || (status.status === ACK_STATUS.FAILED && !isExhausted)) {
-    const charge = status.status === ACK_STATUS.FAILED ? 1 : 0;
+  const status = strongestAt(marks, head);
+  const isExhausted = hasNoRetryLeft(settling.queue, cursor.retryCount);
+  if (status === ACK_STATUS.RETRY || (status === ACK_STATUS.FAILED && !isExhausted)) {
+    const charge = status === ACK_STATUS.FAILED ? 1 : 0;
     context.emit({ ...cursor, next, retryCount: cursor.retryCount + charge, ...NO_LEASE });
     return { isReleased: true, deadLettered: 0 };
   }
-  return passHead(context, settling, { cursor, head, isExhausted });
+  return passHead(context, settling, { cursor, head, isExhausted, room });
 }
 
 /** No signal, or none that counts: the completed part moves the cursor. */
@@ -80,32 +91,39 @@ function complete(context: PlanContext, cursor: CursorPutEffect, next: number): 
   return { isReleased: false, deadLettered: 0 };
 }
 
-/** Files or drops the head and what follows it, as far as the marks allow. */
+/** Files or drops the head and what follows it, as far as the marks and the room allow. */
 function passHead(
   context: PlanContext,
   settling: Settling,
-  at: { readonly cursor: CursorPutEffect; readonly head: number; readonly isExhausted: boolean },
+  at: {
+    readonly cursor: CursorPutEffect;
+    readonly head: number;
+    readonly isExhausted: boolean;
+    readonly room: DeadLetterRoom;
+  },
 ): SettleResult {
   const { marks } = settling;
-  const { cursor, isExhausted } = at;
-  const byOffset = strongestByOffset(marks);
+  const { cursor, isExhausted, room } = at;
   const completedTo = nextBelow(marks, 0, Infinity);
+  const textOf = errorTexts(settling);
   let deadLettered = 0;
   let isKeptCounter = false;
+  let isStopped = false;
   let offset = at.head;
-  for (; offset < cursor.leaseToExclusive; offset += 1) {
-    const mark = byOffset.get(offset);
-    const status = mark?.status ?? ACK_STATUS.UNKNOWN;
-    if (mark === undefined && offset >= completedTo) break;
+  for (const [marked, { status, item }] of strongestFrom(marks, at.head)) {
+    // Unnamed messages in between are done only below a completed one.
+    if (marked > offset && offset >= completedTo) break;
+    offset = marked;
     if (status === ACK_STATUS.RETRY) break;
-    if (status === ACK_STATUS.FAILED && !isExhausted) {
-      isKeptCounter = true;
-      break;
-    }
-    if (mark !== undefined && isFiled(settling.queue, status)) {
+    const isLetter = isFiled(settling.queue, status);
+    isStopped = isLetter && room.letterBytesLeft <= 0;
+    if (status === ACK_STATUS.FAILED && (!isExhausted || isStopped)) isKeptCounter = true;
+    if (isKeptCounter || isStopped) break;
+    if (isLetter) {
       deadLettered += 1;
-      file(context, settling, cursor, { offset, item: mark.item });
+      room.letterBytesLeft -= file(context, cursor, { offset, error: textOf(item) });
     }
+    offset = marked + 1;
   }
   context.emit({
     ...cursor,
@@ -115,7 +133,28 @@ function passHead(
     ...NO_ATTEMPT,
     ...settledBy(cursor, offset),
   });
-  return { isReleased: true, deadLettered };
+  return { isReleased: true, deadLettered, ...(isStopped ? { stoppedAt: offset } : {}) };
+}
+
+/** Most that filing the dead letters of a target can count for, in bytes. */
+export function deadLettersCostMax(context: PlanContext, settling: Settling): number {
+  const { queue, cursorRow, marks } = settling;
+  const { cursors, partitions } = context.state;
+  const isExhausted = hasNoRetryLeft(queue, cursors.retryCount.get(cursorRow));
+  const partition = partitions.number.get(cursors.index.partitionOf(cursorRow));
+  const textOf = errorTexts(settling);
+  let costBytes = 0;
+  marks.items.forEach((item, i) => {
+    const status = marks.statuses[item]!;
+    if (!isFiled(queue, status) || (status === ACK_STATUS.FAILED && !isExhausted)) return;
+    const letter = { partition, offset: marks.offsets[i]!, error: textOf(item) };
+    costBytes += deadLetterCostMax(context.state, letter);
+  });
+  return costBytes;
+}
+
+function hasNoRetryLeft(queue: QueueState, retryCount: number): boolean {
+  return retryCount >= Math.max(0, queue.options.retryLimit);
 }
 
 function isFiled(queue: QueueState, status: number): boolean {
@@ -124,32 +163,23 @@ function isFiled(queue: QueueState, status: number): boolean {
   return status === ACK_STATUS.FAILED && (deadLetterQueue || dlqAfterMaxRetries);
 }
 
+/** Files one message; returns what that counts for. */
 function file(
   context: PlanContext,
-  settling: Settling,
   cursor: CursorPutEffect,
-  letter: { readonly offset: number; readonly item: number },
-): void {
-  fileDeadLetter(context, {
-    partition: cursor.partition,
-    group: cursor.group,
-    offset: letter.offset,
-    retryCount: cursor.retryCount,
-    error: errorOf(settling, letter.item),
-  });
+  letter: { readonly offset: number; readonly error: string },
+): number {
+  const { partition, group, retryCount } = cursor;
+  return fileDeadLetter(context, { partition, group, retryCount, ...letter });
 }
 
-/** The item's own error, else the first one of the target that did not complete. */
-function errorOf(settling: Settling, item: number): string {
-  const { command, marks } = settling;
-  const own = command.errors?.[item];
-  if (own !== undefined && own !== null) return own;
-  for (const other of marks.items) {
-    const text = command.errors?.[other];
-    const isCompleted = command.statuses[other] === ACK_STATUS.COMPLETED;
-    if (!isCompleted && text !== undefined && text !== null) return text;
-  }
-  return DEFAULT_ERROR;
+/** The text of an item: its own error, else the first one of the target that did not complete. */
+function errorTexts({ command, marks }: Settling): (item: number) => string {
+  const { errors, statuses } = command;
+  const isText = (item: number): boolean => typeof errors?.[item] === 'string';
+  const first = marks.items.find((item) => statuses[item] !== ACK_STATUS.COMPLETED && isText(item));
+  const shared = (first === undefined ? undefined : errors?.[first]) ?? DEFAULT_ERROR;
+  return (item) => errors?.[item] ?? shared;
 }
 
 /** The memory of the lease that ends here, for repeats of this ack. */
@@ -185,21 +215,30 @@ function nextBelow(marks: Marks, next: number, head: number): number {
   return moved;
 }
 
-function strongest(marks: Marks, offset: number): Mark {
-  return strongestByOffset(marks).get(offset)!;
+/** The strongest status at an offset. */
+function strongestAt(marks: Marks, offset: number): number {
+  let status: number = ACK_STATUS.COMPLETED;
+  for (let i = 0; i < marks.items.length; i += 1) {
+    const other = marks.statuses[marks.items[i]!]!;
+    if (marks.offsets[i] === offset && rank(other) > rank(status)) status = other;
+  }
+  return status;
 }
 
-function strongestByOffset(marks: Marks): Map<number, Mark> {
+/** The strongest mark of every named offset from `from` on, in the order of the offsets. */
+function strongestFrom(marks: Marks, from: number): readonly (readonly [number, Mark])[] {
   const byOffset = new Map<number, Mark>();
   for (let i = 0; i < marks.items.length; i += 1) {
+    const offset = marks.offsets[i]!;
+    if (offset < from) continue;
     const item = marks.items[i]!;
     const status = marks.statuses[item]!;
-    const known = byOffset.get(marks.offsets[i]!);
+    const known = byOffset.get(offset);
     if (known === undefined || rank(status) > rank(known.status)) {
-      byOffset.set(marks.offsets[i]!, { status, item });
+      byOffset.set(offset, { status, item });
     }
   }
-  return byOffset;
+  return [...byOffset].sort(([a], [b]) => a - b);
 }
 
 function rank(status: number): number {

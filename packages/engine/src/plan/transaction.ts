@@ -14,9 +14,10 @@ import type {
   TransactionOutcome,
 } from '@queen-ts/protocol';
 import { refusePaused } from '../admin/maintenance.ts';
+import { AckBudget } from './ack-budget.ts';
 import { ackOutcome, newVerdicts, targetsOf } from './ack.ts';
 import { examineTarget, settleExamined } from './ack-target.ts';
-import type { AckTarget, AckVerdicts, ExaminedTarget } from './ack-target.ts';
+import type { AckVerdicts, ExaminedTarget } from './ack-target.ts';
 import type { PlanContext } from './context.ts';
 import { checkPush, planPush } from './push.ts';
 
@@ -38,7 +39,8 @@ export function planTransaction(
   const rollback = (reason: RollbackReason, message: string): RolledBack => {
     return { kind: 'rolledBack', transactionId, reason, message };
   };
-  const examined = command.acks.map((ack) => examineAck(context, ack));
+  const budget = new AckBudget(context);
+  const examined = command.acks.map((ack) => examineAck(context, ack, budget));
   for (const { verdicts } of examined) {
     const error = verdicts.errors.find((it) => it !== ACK_ERROR.NONE);
     if (error !== undefined) return rollback('rejected_ack', ackErrorText(error));
@@ -57,13 +59,12 @@ export function planTransaction(
  * Decides the acks of one group. All that name a partition are one target, whichever lease they name:
  * each names the one that is held, or the bundle fails.
  */
-function examineAck(context: PlanContext, command: AckCommand): ExaminedAck {
+function examineAck(context: PlanContext, command: AckCommand, budget: AckBudget): ExaminedAck {
   const verdicts = newVerdicts(command);
-  const isSame = (_: AckCommand, target: AckTarget, item: number): boolean =>
-    command.partitions[item] === target.partition;
+  const keyOf = (_: AckCommand, item: number): number => command.partitions[item]!;
   const targets: ExaminedTarget[] = [];
-  for (const target of targetsOf(context, command, { verdicts, isSame })) {
-    const examined = examineTarget(context, { command, target, verdicts });
+  for (const target of targetsOf(context, command, { verdicts, keyOf })) {
+    const examined = examineTarget(context, { command, target, verdicts, budget });
     if (examined !== undefined) targets.push(examined);
   }
   return { command, verdicts, targets };

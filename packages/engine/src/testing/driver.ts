@@ -70,7 +70,12 @@ export interface Popped {
 export interface AckedItem {
   readonly ok: boolean;
   readonly error:
-    'unknown partition' | 'invalid lease' | 'unresolvable' | 'unknown status' | undefined;
+    | 'unknown partition'
+    | 'invalid lease'
+    | 'unresolvable'
+    | 'unknown status'
+    | 'too much'
+    | undefined;
   readonly released: boolean;
   readonly dlq: boolean;
   readonly noop: boolean;
@@ -124,6 +129,7 @@ const ERROR_NAMES = {
   [ACK_ERROR.INVALID_LEASE]: 'invalid lease',
   [ACK_ERROR.UNRESOLVABLE]: 'unresolvable',
   [ACK_ERROR.UNKNOWN_STATUS]: 'unknown status',
+  [ACK_ERROR.TOO_MUCH]: 'too much',
 } as const;
 
 const STATUS_NAMES = {
