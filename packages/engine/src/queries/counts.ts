@@ -72,7 +72,7 @@ export class CountsSum {
 }
 
 /** Time of the append that holds an offset, or 0 when nothing is retained from there on. */
-export function appendedUs(state: State, row: number, offset: number): number {
+function appendedUs(state: State, row: number, offset: number): number {
   const record = state.blocks.firstAtOrAfter(row, offset);
   return record === 0 ? 0 : state.blocks.createdUs(record);
 }

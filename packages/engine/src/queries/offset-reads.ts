@@ -8,7 +8,7 @@ import { partitionRow } from './view.ts';
 import type { EngineView, Read } from './view.ts';
 
 /** Most records that one entry of a fetch returns. */
-export const FETCH_RECORDS_MAX = 10_000;
+const FETCH_RECORDS_MAX = 10_000;
 
 /** What one entry of a fetch asks for. */
 export interface FetchEntry extends PartitionName {

@@ -2,7 +2,7 @@
 
 import { QUEUE_MODE_GROUP } from '@queen-ts/protocol';
 import type { GroupState, QueueState } from '../queue-state.ts';
-import { NamePage } from './queue-detail.ts';
+import { NamePage } from './name-page.ts';
 import type { PageFilter } from './queue-view.ts';
 import { eachPartition } from './view.ts';
 import type { EngineView, Read } from './view.ts';

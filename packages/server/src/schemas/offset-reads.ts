@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { PartitionName } from './partition.ts';
 
 /** Most entries of one call. */
-export const ENTRIES_MAX = 1024;
+const ENTRIES_MAX = 1024;
 
 /** Most bytes of one entry of a fetch, and what it gets when it does not say. */
 const ENTRY_BYTES_MAX = 8 * 1024 * 1024;
@@ -14,7 +14,7 @@ const ENTRY_BYTES_DEFAULT = 1024 * 1024;
 const WAIT_MS_MAX = 30_000;
 
 /** Most rows of one page of partitions. */
-export const PAGE_MAX = 1000;
+const PAGE_MAX = 1000;
 
 const entriesOf = <T extends z.ZodType>(entry: T) =>
   z.array(entry).max(ENTRIES_MAX, 'too many entries');
