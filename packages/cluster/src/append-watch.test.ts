@@ -26,7 +26,7 @@ function setUp(watchedPartitionsMax = 10) {
   const wait = (marks: readonly AppendMark[], waitUs = WAIT_US): { state: string } => {
     const watched = { state: 'waiting' };
     watch.wait(marks, { waitUs, signal: leaver.signal }).then(
-      () => (watched.state = 'over'),
+      (isChanged) => (watched.state = isChanged ? 'changed' : 'over'),
       (error: { code: string }) => (watched.state = error.code),
     );
     return watched;
@@ -47,14 +47,14 @@ describe('a wait for appends', () => {
     driver.push({ queue: 'q', partition: 'b' });
     watch.changed();
     await time.pass(WATCH_US);
-    expect([onA.state, onBoth.state]).toEqual(['waiting', 'over']);
+    expect([onA.state, onBoth.state]).toEqual(['waiting', 'changed']);
   });
 
   it('ends soon when there was a message before it began', async () => {
     const { time, wait } = setUp();
     const waiting = wait([{ partition: 1, highWatermark: 0 }]);
     await time.pass(WATCH_US);
-    expect(waiting.state).toBe('over');
+    expect(waiting.state).toBe('changed');
   });
 
   it('for a partition that does not exist ends when any is created', async () => {
@@ -67,7 +67,7 @@ describe('a wait for appends', () => {
     driver.push({ queue: 'q', partition: 'new' });
     watch.changed();
     await time.pass(WATCH_US);
-    expect(waiting.state).toBe('over');
+    expect(waiting.state).toBe('changed');
   });
 
   it('ends when its partition is gone', async () => {
@@ -77,7 +77,7 @@ describe('a wait for appends', () => {
     driver.cycle(() => driver.engine.planHousekeeping(10));
     watch.changed();
     await time.pass(WATCH_US);
-    expect(waiting.state).toBe('over');
+    expect(waiting.state).toBe('changed');
   });
 
   it('looks at the partitions once for many changes', async () => {
@@ -89,7 +89,7 @@ describe('a wait for appends', () => {
     await time.settle();
     expect(waiting.state).toBe('waiting');
     await time.pass(WATCH_US);
-    expect(waiting.state).toBe('over');
+    expect(waiting.state).toBe('changed');
   });
 
   it('ends with its time, with its client and with the node', async () => {
@@ -120,7 +120,7 @@ describe('a wait for appends', () => {
     setReadable(true);
     watch.changed();
     await time.pass(WATCH_US);
-    expect(waiting.state).toBe('over');
+    expect(waiting.state).toBe('changed');
   });
 
   it('is refused when too many partitions are watched, until others end', async () => {
@@ -132,7 +132,7 @@ describe('a wait for appends', () => {
     driver.push({ queue: 'q', partition: 'a' });
     watch.changed();
     await time.pass(WATCH_US);
-    expect(first.state).toBe('over');
+    expect(first.state).toBe('changed');
     const third = wait([{ partition: 1, highWatermark: 2 }]);
     await time.settle();
     expect(third.state).toBe('waiting');

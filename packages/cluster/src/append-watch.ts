@@ -26,7 +26,7 @@ interface Wait {
   readonly marks: readonly AppendMark[];
   /** What {@link partitionsCreated} said, if any mark has no partition. */
   readonly created: number | undefined;
-  readonly end: () => void;
+  readonly end: (isChanged: boolean) => void;
 }
 
 /** Parts of the watch. */
@@ -49,29 +49,30 @@ export class AppendWatch {
   }
 
   /**
-   * Resolves when one of the partitions has got messages behind its mark, the time is over, or the
-   * signal aborts. Rejects when too many partitions are watched.
+   * Resolves with true when one of the partitions has got messages behind its mark, with false when
+   * the time is over, the signal aborts or the node stops. Rejects when too many are watched.
    */
-  async wait(marks: readonly AppendMark[], options: WaitOptions): Promise<void> {
+  async wait(marks: readonly AppendMark[], options: WaitOptions): Promise<boolean> {
     const { limits, scheduler, view } = this.#parts;
-    if (options.signal.aborted || options.waitUs <= 0) return;
+    if (options.signal.aborted || options.waitUs <= 0) return false;
     if (this.#watched + marks.length > limits.watchedPartitionsMax) throw tooManyWaits();
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<boolean>();
     const hasUnknown = marks.some(({ partition }) => partition === 0);
     const now = view();
     const wait: Wait = {
       marks,
       created: hasUnknown && now !== undefined ? partitionsCreated(now) : undefined,
-      end: () => {
+      end: (isChanged) => {
         if (!this.#waits.delete(wait)) return;
         this.#watched -= marks.length;
         cancel();
-        options.signal.removeEventListener('abort', wait.end);
-        resolve();
+        options.signal.removeEventListener('abort', giveUp);
+        resolve(isChanged);
       },
     };
-    const cancel = scheduler.after(options.waitUs, wait.end);
-    options.signal.addEventListener('abort', wait.end, { once: true });
+    const giveUp = (): void => wait.end(false);
+    const cancel = scheduler.after(options.waitUs, giveUp);
+    options.signal.addEventListener('abort', giveUp, { once: true });
     this.#waits.add(wait);
     this.#watched += marks.length;
     this.changed();
@@ -90,14 +91,14 @@ export class AppendWatch {
 
   /** Ends all waits: they answer with what there is. */
   endAll(): void {
-    for (const wait of this.#waits) wait.end();
+    for (const wait of this.#waits) wait.end(false);
   }
 
   #check(): void {
     const view = this.#parts.view();
     if (view === undefined) return;
     for (const wait of this.#waits) {
-      if (isOver(view, wait)) wait.end();
+      if (isOver(view, wait)) wait.end(true);
     }
   }
 }

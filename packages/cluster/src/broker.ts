@@ -89,10 +89,11 @@ export interface Broker {
    */
   read<T>(read: (view: EngineView) => Read<T>, options: ReadOptions): Promise<T>;
   /**
-   * Resolves when one of the partitions has got messages behind its mark, the time is over, or the
-   * signal aborts; read again to see. Rejects with `overloaded` when too many wait.
+   * Resolves with true when one of the partitions has got messages behind its mark: read again to
+   * see. Resolves with false when nothing came and nothing will: the time is over, the signal aborted
+   * or the node stops. Rejects with `overloaded` when too many wait.
    */
-  waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<void>;
+  waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<boolean>;
   /** Payload bytes of delivered messages. */
   readonly payloads: PayloadReader;
   /** Key of the cluster's transaction-id hash: four words, fixed for its lifetime. */

@@ -232,8 +232,8 @@ export class LocalBroker implements Broker {
     return result;
   }
 
-  waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<void> {
-    if (this.#failure !== undefined || this.#isStopping) return Promise.resolve();
+  waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<boolean> {
+    if (this.#failure !== undefined || this.#isStopping) return Promise.resolve(false);
     return this.#appendWatch.wait(marks, options);
   }
 

@@ -89,15 +89,28 @@ describe('a fetch', () => {
       expect(marks).toEqual([{ partition: 1, highWatermark: 1 }]);
       expect(waitUs).toBe(5_000_000);
       edge.driver.push({ queue: 'q', id: 'b' });
+      return true;
     };
     const [entry] = await fetchEntries({ entries: [{ queue: 'q', offset: 1 }], maxWaitMs: 5000 });
     expect(entry?.records.map(({ offset }) => offset)).toEqual([1]);
     expect(edge.broker.waits).toHaveLength(1);
   });
 
+  test('answers with what it has when nothing comes', async () => {
+    edge.driver.push({ queue: 'q' });
+    edge.broker.onWait = () => false;
+    const options = { maxWaitMs: 5000, minBytes: 100_000 };
+    const [entry] = await fetchEntries({ entries: [{ queue: 'q', offset: 0 }], ...options });
+    expect(entry?.records).toHaveLength(1);
+    expect(edge.broker.reads).toHaveLength(1);
+  });
+
   test('waits until there are bytes enough, and not at all for an error', async () => {
     edge.driver.push({ queue: 'q' });
-    edge.broker.onWait = () => void edge.driver.push({ queue: 'q', data: 'x'.repeat(2000) });
+    edge.broker.onWait = () => {
+      edge.driver.push({ queue: 'q', data: 'x'.repeat(2000) });
+      return true;
+    };
     const options = { maxWaitMs: 5000, minBytes: 1000 };
     const [entry] = await fetchEntries({ entries: [{ queue: 'q', offset: 0 }], ...options });
     expect(entry?.records).toHaveLength(2);

@@ -76,7 +76,8 @@ async function fetchRecords(edge: Edge, exchange: Exchange, body: Uint8Array): P
       partition: number,
       highWatermark,
     }));
-    await broker.waitForAppends(marks, { waitUs, signal });
+    const hasMore = await broker.waitForAppends(marks, { waitUs, signal });
+    if (!hasMore) return pacedJson(clock, renderFetch(fetched, broker.payloads));
   }
 }
 

@@ -34,7 +34,7 @@ export class FakeBroker implements Broker {
   onPop: (command: PopCommand, options: PopOptions) => Outcome | Promise<Outcome> = () =>
     unexpected('pop');
 
-  onWait: (marks: readonly AppendMark[], options: WaitOptions) => void | Promise<void> = () =>
+  onWait: (marks: readonly AppendMark[], options: WaitOptions) => boolean = () =>
     unexpected('waitForAppends');
 
   async submit(command: WriteCommand, options: RequestOptions): Promise<Outcome> {
@@ -58,7 +58,7 @@ export class FakeBroker implements Broker {
     return completed(read((this.view ?? (() => unexpected('read')))()));
   }
 
-  async waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<void> {
+  async waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<boolean> {
     this.waits.push(marks);
     return this.onWait(marks, options);
   }
