@@ -10,6 +10,8 @@ export interface BrokerLimits {
   readonly cycleCommandsMax: number;
   /** Bytes of stored messages that one cycle takes, unless a single command is larger. */
   readonly cycleBytesMax: number;
+  /** Work of one lane's commands in one cycle, as the stored bytes that they look at. */
+  readonly laneCostBytesMax: number;
   /** Entries planned and not yet committed. */
   readonly entriesInFlightMax: number;
   /** Soft limit on one append to a peer and on one batch of committed entries, in bytes. */
@@ -61,6 +63,7 @@ export const BROKER_LIMITS_DEFAULT: BrokerLimits = {
   queuedBytesMax: 256 * 1024 * 1024,
   cycleCommandsMax: 4096,
   cycleBytesMax: 1024 * 1024,
+  laneCostBytesMax: 16 * 1024 * 1024,
   entriesInFlightMax: 8,
   appendBytesMax: 1024 * 1024,
   appendInFlightBytesMax: 8 * 1024 * 1024,

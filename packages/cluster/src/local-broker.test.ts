@@ -73,6 +73,33 @@ describe('answers', () => {
   });
 });
 
+describe('commands that look at much', () => {
+  it('have a cycle each, so that other events come in between', async () => {
+    const node = await TestNode.start({ limits: { laneCostBytesMax: 1 } });
+    const names = ['a', 'b', 'c'];
+    await node.finish(
+      node.push(names.map((id) => ({ queue: 'orders', partition: id, id, data: 1 }))),
+    );
+    const pop = { queue: 'orders', partitions: 3 };
+    const { claims, leaseId: lease } = expectKind(await node.finish(node.pop(pop)), 'pop');
+    node.log.closeGate();
+    watch(node.push(ONE));
+    await node.time.settle();
+    const before = node.log.appends.length;
+    const acks = claims.map(({ partition: id, partitionNumber: partition }) =>
+      watch(node.ack([{ partition, id, lease }])),
+    );
+    // Without an effect nothing is waited for, yet the next cycle leaves room for other events.
+    const unknown = claims.map(({ partitionNumber: partition }) =>
+      watch(node.ack([{ partition, id: 'unknown', lease }])),
+    );
+    node.log.openGate();
+    await node.time.settle();
+    expect(node.log.appends.length).toBe(before + acks.length);
+    expect([...acks, ...unknown].map(({ state }) => state)).toEqual(Array(6).fill('answered'));
+  });
+});
+
 describe('long polls', () => {
   it('wakes the oldest parked pop by a push, in the entry of the push', async () => {
     const node = await TestNode.start();
@@ -188,6 +215,102 @@ describe('a waiting pop that takes what is new', () => {
     await node.time.pass(1_000_000);
     await node.finish(node.push(ONE));
     expect(expectKind(await node.finish(pop), 'pop').messageCount).toBe(1);
+  });
+});
+
+describe('minPopWaitTime', () => {
+  async function nodeWithWait(): Promise<TestNode> {
+    const node = await TestNode.start();
+    const options = { minPopWaitTime: 300 };
+    const configure = { kind: 'configure', queue: 'orders', mode: 'merge', options } as const;
+    await node.finish(node.submit({ ...configure, queueId: [1, 2, 3, 4] }));
+    await node.finish(node.pop({ queue: 'orders' }));
+    return node;
+  }
+
+  it('holds an under-full batch back until its time is over', async () => {
+    const node = await nodeWithWait();
+    const pop = node.pop({ queue: 'orders', batch: 3 }, { waitUs: 5_000_000 });
+    const answer = watch(pop);
+    await node.finish(node.push(ONE));
+    await node.time.pass(290_000);
+    expect(answer.state).toBe('open');
+    await node.time.pass(20_000);
+    expect(answer.state).toBe('answered');
+    expect(expectKind(await pop, 'pop').messageCount).toBe(1);
+  });
+
+  it('ends as soon as the batch is full', async () => {
+    const node = await nodeWithWait();
+    await node.finish(node.push([{ queue: 'orders', partition: 'c-1' }]));
+    const pop = node.pop({ queue: 'orders', batch: 3 }, { waitUs: 5_000_000 });
+    const answer = watch(pop);
+    await node.time.pass(100_000);
+    await node.finish(node.push([{ queue: 'orders', partition: 'c-1' }]));
+    expect(answer.state).toBe('open');
+    await node.finish(node.push([{ queue: 'orders', partition: 'c-1' }]));
+    expect(expectKind(await pop, 'pop').messageCount).toBe(3);
+  });
+
+  it('never outlives the pop, and delays neither an empty queue nor a pop that does not wait', async () => {
+    const node = await nodeWithWait();
+    const empty = watch(node.pop({ queue: 'orders', batch: 3 }, { waitUs: 150_000 }));
+    await node.time.pass(200_000);
+    expect(empty.state).toBe('answered');
+    await node.finish(node.push(ONE));
+    const hurried = node.pop({ queue: 'orders', batch: 3 }, { waitUs: 250_000 });
+    await node.time.pass(160_000);
+    expect(expectKind(await hurried, 'pop').messageCount).toBe(1);
+    await node.finish(node.push([{ queue: 'orders', partition: 'c-2' }]));
+    const now = await node.finish(node.pop({ queue: 'orders', batch: 3 }));
+    expect(expectKind(now, 'pop').messageCount).toBe(1);
+  });
+
+  it('lets a client leave while it waits', async () => {
+    const node = await nodeWithWait();
+    await node.finish(node.push(ONE));
+    const client = new AbortController();
+    const options = { waitUs: 5_000_000, signal: client.signal };
+    const gone = watch(node.pop({ queue: 'orders', batch: 3 }, options));
+    await node.time.pass(100_000);
+    client.abort();
+    await node.time.pass(400_000);
+    expect(gone.state).toBe('timeout');
+    expect(node.broker.status().parkedPops).toBe(0);
+    const popped = expectKind(await node.finish(node.pop({ queue: 'orders' })), 'pop');
+    expect(popped.messageCount).toBe(1);
+  });
+});
+
+describe('a request id', () => {
+  it('makes a repeat get the first outcome, while it is in flight and later', async () => {
+    const node = await TestNode.start();
+    const requestId = { words: [1, 2, 3, 4], isClientKey: false } as const;
+    const push = (): Promise<Outcome> => node.push([{ queue: 'orders' }], 30_000_000, requestId);
+    node.log.closeGate();
+    const first = push();
+    await node.time.settle();
+    const second = push();
+    await node.time.settle();
+    node.log.openGate();
+    const [one, two] = await Promise.all([node.finish(first), node.finish(second)]);
+    expect([...expectKind(one, 'push').statuses, ...expectKind(two, 'push').statuses]).toEqual([
+      0, 0,
+    ]);
+    const third = expectKind(await node.finish(push()), 'push');
+    expect(third.offsets[0]).toBe(0);
+    const popped = expectKind(await node.finish(node.pop({ queue: 'orders' })), 'pop');
+    expect(popped.messageCount).toBe(1);
+  });
+
+  it('is remembered over a restart', async () => {
+    const node = await TestNode.start();
+    const requestId = { words: [1, 2, 3, 4], isClientKey: true } as const;
+    await node.finish(node.push([{ queue: 'orders' }], 30_000_000, requestId));
+    const restarted = await node.restart();
+    await restarted.finish(restarted.push([{ queue: 'orders' }], 30_000_000, requestId));
+    const popped = expectKind(await restarted.finish(restarted.pop({ queue: 'orders' })), 'pop');
+    expect(popped.messageCount).toBe(1);
   });
 });
 

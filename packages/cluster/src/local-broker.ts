@@ -363,8 +363,11 @@ export class LocalBroker implements Broker {
       for (; this.#mayPlan(isDue); isDue = false) {
         this.#planCycle(this.#leaderClock);
         this.#driver.pump();
+        // Not only what has an effect may take its time, and without one nothing is waited for.
+        if (this.#planner.isCostly) break;
       }
-      if (this.#planner.longCommandCount > 0 && this.#mayPlan(true)) this.#deferPump();
+      const isLeft = this.#planner.longCommandCount > 0 || this.#planner.isCostly;
+      if (isLeft && this.#mayPlan(this.#planner.longCommandCount > 0)) this.#deferPump();
       this.#armDeadlines();
       this.#checkpoints.poll();
     } catch (error) {

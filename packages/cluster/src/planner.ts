@@ -64,6 +64,7 @@ export class Planner {
   readonly #upkeep: Upkeep;
   readonly #long: LongCommands;
   #hasWakes = false;
+  #isCostly = false;
   /** Set when pops were resumed: then every lane of the lot is tried. */
   #wakesAll = false;
 
@@ -86,6 +87,11 @@ export class Planner {
     return this.#long.size;
   }
 
+  /** Whether the last cycle took so long that other events should come before the next one. */
+  get isCostly(): boolean {
+    return this.#isCostly;
+  }
+
   /** Answers requests between two steps whose deadline is before `nowUs`. */
   expire(nowUs: number): void {
     this.#long.expire(nowUs);
@@ -102,6 +108,7 @@ export class Planner {
     this.#cycleEngine = engine;
     this.#settlements = [];
     this.#monotonicUs = time.monotonicUs;
+    this.#isCostly = false;
     const payloadSizeHint = Math.min(queue.sizeBytes, limits.cycleBytesMax);
     engine.openCycle({ index: time.index, nowUs: time.stampUs, payloadSizeHint });
     if (time.genesis !== undefined) engine.planGenesis(time.genesis);
@@ -128,6 +135,7 @@ export class Planner {
 
   #planLane(lane: Lane): void {
     const { queue, limits } = this.#parts;
+    const costEnd = this.#engine.cycleCostBytes + limits.laneCostBytesMax;
     let bytes = 0;
     for (let count = 0; count < limits.cycleCommandsMax; count += 1) {
       if (bytes > 0 && bytes + queue.nextSizeBytes(lane) > limits.cycleBytesMax) return;
@@ -135,6 +143,9 @@ export class Planner {
       if (request === undefined) return;
       bytes += request.sizeBytes;
       this.#planRequest(request);
+      if (this.#engine.cycleCostBytes < costEnd) continue;
+      this.#isCostly = true;
+      return;
     }
   }
 

@@ -159,9 +159,9 @@ export class Engine {
     this.#context.emit({ kind: EFFECT.GENESIS, clusterId: identity.clusterId, hashKey });
   }
 
-  /** Whether the cycle has cost so much that further commands should wait for the next one. */
-  get isCycleFull(): boolean {
-    return this.#state.openBlocks.costBytes >= this.#context.limits.cycleCostBytesMax;
+  /** Work of the open cycle so far, as the bytes of stored blocks looked at and dead letters filed. */
+  get cycleCostBytes(): number {
+    return this.#state.openBlocks.costBytes;
   }
 
   /**

@@ -27,8 +27,6 @@ export interface EngineLimits {
   readonly ackCostBytesMax: number;
   /** Dead letters that one command files, in bytes, a KiB each at least; one whatever its size. */
   readonly deadLetterBytesMax: number;
-  /** Work after which a cycle takes no further command: bytes looked at and dead letters filed. */
-  readonly cycleCostBytesMax: number;
 }
 
 /** What a node runs with unless it is told otherwise. */
@@ -41,7 +39,6 @@ export const ENGINE_LIMITS_DEFAULT: EngineLimits = {
   ackMessagesScannedMax: 65_536,
   ackCostBytesMax: 64 * 1024 * 1024,
   deadLetterBytesMax: 16 * 1024 * 1024,
-  cycleCostBytesMax: 16 * 1024 * 1024,
 };
 
 /** Most partitions that one pop claims, also when it asked for no cap: the core thread has others to serve. */
