@@ -54,12 +54,19 @@ function configure(
   return { op: 'configure', queue: 0, mode: 'merge', options };
 }
 
-/** Runs the operations in cycles of their own, or several in one where they stand in a list. */
-function expectAgreement(...operations: (Operation | readonly Operation[])[]): void {
-  const steps = operations.flatMap((it): Step[] =>
-    [it].flat().map((operation, i) => ({ ...operation, joins: i > 0 })),
-  );
-  const sequence = { steps, drainsOften: false, isTight: false };
+/** Runs the operations, each in a cycle of its own. */
+function expectAgreement(...operations: readonly Operation[]): void {
+  runSteps(operations, false);
+}
+
+/** The same under limits at which pops give up early. */
+function expectTightAgreement(...operations: readonly Operation[]): void {
+  runSteps(operations, true);
+}
+
+function runSteps(operations: readonly Operation[], isTight: boolean): void {
+  const steps = operations.map((operation): Step => ({ ...operation, joins: false }));
+  const sequence = { steps, drainsOften: false, isTight };
   const report = describeFailure(sequence, 'regression');
   expect(report, report).toBeUndefined();
 }
@@ -130,6 +137,45 @@ describe('engine and model agree', () => {
       pop({ waitSeconds: 5 }),
       { op: 'wait', ms: 1 },
       pop(),
+    );
+  });
+
+  it('when a pop of one partition waits for its first message behind a window', () => {
+    expectAgreement(
+      configure({ windowBuffer: 5 }),
+      pop({ route: 'partition', group: 1, waitSeconds: 600 }),
+      push({}),
+      { op: 'wait', ms: 10_000 },
+      pop({ partitions: 0, group: 2 }),
+    );
+  });
+
+  it('when a pop of one partition waits for its first message behind a delay', () => {
+    expectAgreement(
+      configure({ delayedProcessing: 5 }),
+      pop({ route: 'partition', waitSeconds: 600 }),
+      push({}),
+      { op: 'wait', ms: 10_000 },
+      pop({ partitions: 0, group: 2 }),
+    );
+  });
+
+  it('on why a pop is empty with both a delay and a window', () => {
+    expectAgreement(
+      push({}),
+      configure({ delayedProcessing: 10, windowBuffer: 1 }),
+      { op: 'wait', ms: 1000 },
+      pop(),
+      pop(),
+    );
+  });
+
+  it('when the size of an answer ends a pop that takes no lease', () => {
+    expectTightAgreement(
+      pop({ route: 'partition', group: 1, autoAck: true, waitSeconds: 5 }),
+      push({}, {}, {}, {}),
+      push({ partition: 1 }),
+      pop({ group: 1, batch: 200, partitions: 3, autoAck: true, waitSeconds: 600 }),
     );
   });
 });

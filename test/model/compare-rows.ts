@@ -6,7 +6,6 @@ import { formatUuid, idsEqual } from '@queen-ts/base';
 import { ZERO_ID } from '@queen-ts/protocol';
 import type { CursorPutEffect, GroupPutEffect } from '@queen-ts/protocol';
 import type { DeadLetterRow, LogRows, PartitionRow } from './log-rows.ts';
-import { tailOf } from './state.ts';
 import type {
   ModelCursor,
   ModelDeadLetter,
@@ -15,10 +14,9 @@ import type {
   ModelQueue,
   ModelQueues,
 } from './state.ts';
-import { isLive } from './visibility.ts';
 
 /** Throws an AssertionError at the first difference. */
-export function compareRows(queues: ModelQueues, rows: LogRows, nowUs: number): void {
+export function compareRows(queues: ModelQueues, rows: LogRows): void {
   const found = [...rows.queues.values()];
   deepStrictEqual(found.map(({ name }) => name).sort(), [...queues.keys()].sort(), 'queues');
   for (const row of found) {
@@ -32,7 +30,7 @@ export function compareRows(queues: ModelQueues, rows: LogRows, nowUs: number): 
     );
     const groups = [...rows.groups.values()].filter((group) => group.queue === row.queue);
     compareGroups(queue, groups, rows);
-    comparePartitions(queue, row.queue, { rows, groups, nowUs });
+    comparePartitions(queue, row.queue, { rows, groups });
     compareDeadLetters(queue, row.queue, rows);
   }
 }
@@ -60,7 +58,6 @@ function byName(a: { readonly name: string }, b: { readonly name: string }): num
 interface Found {
   readonly rows: LogRows;
   readonly groups: readonly GroupPutEffect[];
-  readonly nowUs: number;
 }
 
 function comparePartitions(queue: ModelQueue, queueNumber: number, found: Found): void {
@@ -93,7 +90,7 @@ function comparePartition(where: string, partition: ModelPartition, row: Partiti
 function compareCursors(
   queue: ModelQueue,
   partition: ModelPartition,
-  { rows, groups, nowUs }: Found,
+  { rows, groups }: Found,
 ): void {
   const seen = groups.flatMap(({ name, group }) => {
     const row = rows.cursors.get(`${partition.number}/${group}`);
@@ -103,7 +100,7 @@ function compareCursors(
   const names = seen.map(({ name }) => name).sort();
   deepStrictEqual(names, [...partition.cursors.keys()].sort(), `groups with a cursor in ${where}`);
   for (const { name, row } of seen) {
-    seal(partition, partition.cursors.get(name)!, { row, nowUs });
+    seal(partition.cursors.get(name)!, row);
     compareCursor(`cursor of ${name} in ${where}`, partition, partition.cursors.get(name)!, row);
   }
 }
@@ -112,15 +109,11 @@ function compareCursors(
  * A pop moves a cursor to the tail when retention removed everything before it (reference §2.5). An
  * ended lease goes with that; when exactly is the engine's choice.
  */
-function seal(
-  partition: ModelPartition,
-  cursor: ModelCursor,
-  at: { readonly row: CursorPutEffect; readonly nowUs: number },
-): void {
-  const isEmpty = partition.logStart === tailOf(partition);
-  if (!isEmpty || isLive(cursor, at.nowUs) || at.row.next !== tailOf(partition)) return;
-  if (cursor.next === tailOf(partition)) return;
-  cursor.next = tailOf(partition);
+function seal(cursor: ModelCursor, row: CursorPutEffect): void {
+  const { sealTo } = cursor;
+  delete cursor.sealTo;
+  if (sealTo === undefined || row.next !== sealTo || cursor.next >= sealTo) return;
+  cursor.next = sealTo;
   cursor.lease = undefined;
   cursor.retries = [...new Set([0, ...cursor.retries])];
 }

@@ -9,17 +9,14 @@ export type KnownDifference =
   | 'laterMatch'
   /** A wildcard pop of a queue with a delay and a window names the one where the other holds. */
   | 'delayOrWindow'
-  /** An autoAck pop that its bytes end claims the same partition again. */
-  | 'claimedTwice'
-  /** A pinned pop of a group the engine does not know is not woken behind a delay or a window. */
-  | 'unknownBehindDelay';
+  /** Resuming pops does not wake those of groups that the engine does not know. */
+  | 'resumeUnknown';
 
 const TOLERATED: ReadonlySet<KnownDifference> = new Set([
   'removedInProcessing',
   'laterMatch',
   'delayOrWindow',
-  'claimedTwice',
-  'unknownBehindDelay',
+  'resumeUnknown',
 ]);
 
 /** True while the difference is tolerated. */

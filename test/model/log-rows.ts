@@ -79,6 +79,7 @@ export class LogRows {
   /** By `partition/group`. */
   readonly cursors = new Map<string, CursorPutEffect>();
   readonly deadLetters = new Map<number, DeadLetterRow>();
+  paused = { push: false, pop: false };
   readonly #payloads: PayloadReader;
   #nextPartition = 0;
 
@@ -132,6 +133,9 @@ export class LogRows {
         return;
       case EFFECT.DEAD_LETTER_PUT:
         this.#putDeadLetter(index, effect);
+        return;
+      case EFFECT.MAINTENANCE:
+        this.paused = { push: effect.pushPaused, pop: effect.popPaused };
         return;
       case EFFECT.DEAD_LETTER_DELETE:
         this.deadLetters.delete(effect.deadLetter);

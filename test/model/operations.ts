@@ -69,6 +69,22 @@ export type Operation =
       /** Leaves out this many of the newest messages. */
       readonly without: number;
     }
+  | {
+      readonly op: 'ackEach';
+      readonly delivery: number;
+      readonly fenced: boolean;
+      /** What is said of the messages in offset order; null leaves one out. */
+      readonly statuses: readonly ('completed' | 'failed' | 'retry' | 'dlq' | null)[];
+    }
+  | {
+      readonly op: 'transaction';
+      readonly delivery: number;
+      /** A second delivery; it takes part when it is of another group. */
+      readonly other: number | null;
+      readonly fenced: boolean;
+      readonly statuses: readonly ('completed' | 'failed' | 'retry' | 'dlq' | null)[];
+      readonly items: readonly PushPart[];
+    }
   | { readonly op: 'extend'; readonly delivery: number; readonly seconds: number }
   | { readonly op: 'release'; readonly delivery: number }
   | {
@@ -111,6 +127,11 @@ export type Operation =
   | { readonly op: 'purge'; readonly queue: number; readonly group: number | null }
   | { readonly op: 'deleteDeadLetters'; readonly letter: number }
   | { readonly op: 'find'; readonly delivery: number; readonly message: number }
+  | {
+      readonly op: 'maintenance';
+      readonly requests: 'push' | 'pop';
+      readonly paused: boolean;
+    }
   /** Freezes the leader's state; the next one restores it as the new replica. */
   | { readonly op: 'checkpoint' }
   | { readonly op: 'failOver' }
@@ -223,6 +244,34 @@ const ackAll = fc.record({
   without: pick(0, 0, 0, 1, 2),
 });
 
+const ackEach = fc.record({
+  op: fc.constant('ackEach' as const),
+  delivery: recent,
+  fenced: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(true) },
+    { weight: 1, arbitrary: fc.constant(false) },
+  ),
+  statuses: fc.array(pick('completed', 'completed', 'failed', 'failed', 'retry', 'dlq', null), {
+    minLength: 1,
+    maxLength: 6,
+  }),
+});
+
+const transaction = fc.record({
+  op: fc.constant('transaction' as const),
+  delivery: recent,
+  other: fc.option(fc.nat({ max: 5 }), { freq: 2 }),
+  fenced: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(true) },
+    { weight: 1, arbitrary: fc.constant(false) },
+  ),
+  statuses: fc.array(pick('completed', 'completed', 'completed', 'failed', 'retry', 'dlq', null), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+  items: fc.array(pushPart, { minLength: 0, maxLength: 4 }),
+});
+
 const optionValues = {
   leaseTime: pick(1, 5, 30, 300, null),
   retryLimit: pick(0, 1, 2, 3, null),
@@ -300,11 +349,20 @@ const admin = fc.oneof(
   }),
 );
 
+/** Mostly resumes, so that sequences do not stand still. */
+const maintenance = fc.record({
+  op: fc.constant('maintenance' as const),
+  requests: pick('push', 'pop'),
+  paused: pick(true, false, false, false),
+});
+
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 24, arbitrary: push },
   { weight: 30, arbitrary: pop },
-  { weight: 16, arbitrary: ack },
-  { weight: 14, arbitrary: ackAll },
+  { weight: 12, arbitrary: ack },
+  { weight: 10, arbitrary: ackAll },
+  { weight: 10, arbitrary: ackEach },
+  { weight: 6, arbitrary: transaction },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -326,6 +384,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('failOver' as const) }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('checkpoint' as const) }) },
+  { weight: 2, arbitrary: maintenance },
   { weight: 5, arbitrary: admin },
   {
     weight: 4,

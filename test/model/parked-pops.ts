@@ -6,7 +6,6 @@
 import { ok } from 'node:assert/strict';
 import type { Engine } from '@queen-ts/engine';
 import type { PopCommand } from '@queen-ts/protocol';
-import { isTolerated } from './known-differences.ts';
 import { modelPop } from './pop.ts';
 import { SECOND_US } from './state.ts';
 import type { ModelQueue, ModelQueues } from './state.ts';
@@ -89,9 +88,6 @@ export class ParkedPops {
   #checkUnknown({ pop }: ParkedPop, engine: Engine, nowUs: number): void {
     const queues = [...this.#queues.values()].filter(({ name }) => this.#isInScope(pop, name));
     const unknown = queues.filter((queue) => !isKnown(queue, pop));
-    const isDelayed = ({ options }: ModelQueue): boolean =>
-      options.delayedProcessing > 0 || options.windowBuffer > 0;
-    if (isTolerated('unknownBehindDelay') && unknown.some(isDelayed)) return;
     const where = JSON.stringify({ ...pop.scope, group: pop.group });
     for (const queue of unknown) {
       const wouldClaim = (atUs: number): boolean => tryOnCopy(queue, pop, atUs);

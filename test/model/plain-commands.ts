@@ -51,10 +51,19 @@ export interface PlainAck {
   readonly items: readonly PlainAckItem[];
 }
 
+/** Acks of several groups and a push that apply all or nothing. */
+export interface PlainTransaction {
+  readonly kind: 'transaction';
+  readonly transactionId: Id128;
+  readonly acks: readonly PlainAck[];
+  readonly push: PlainPush | undefined;
+}
+
 /** Everything the model understands. */
 export type PlainCommand =
   | PlainPush
   | PlainAck
+  | PlainTransaction
   | PopCommand
   | ExtendCommand
   | ReleaseCommand
@@ -68,6 +77,13 @@ export function packCommand(command: PlainCommand, hashKey: HashKey): Command {
       return packPush(command, hashKey);
     case 'ack':
       return packAck(command, hashKey);
+    case 'transaction':
+      return {
+        kind: 'transaction',
+        transactionId: command.transactionId,
+        acks: command.acks.map((ack) => packAck(ack, hashKey)),
+        push: command.push === undefined ? undefined : packPush(command.push, hashKey),
+      };
     default:
       return command;
   }

@@ -5,7 +5,7 @@ import { QUEUE_MODE_GROUP } from '@queen-ts/protocol';
 import type { EmptyReason, PopCommand, Subscription } from '@queen-ts/protocol';
 import { isTolerated } from './known-differences.ts';
 import { ensureQueue } from './push.ts';
-import { SECOND_US } from './state.ts';
+import { SECOND_US, tailOf } from './state.ts';
 import type {
   AttemptMarker,
   ModelCursor,
@@ -15,7 +15,7 @@ import type {
   ModelQueue,
   ModelQueues,
 } from './state.ts';
-import { claimableOf, startOf, TICK_US } from './visibility.ts';
+import { claimableOf, isLive, startOf, TICK_US } from './visibility.ts';
 
 /** Most messages of one conflating pop (reference §2.6). */
 const CONFLATED_MAX = 64;
@@ -63,6 +63,7 @@ interface Candidate {
 export function modelPop(queues: ModelQueues, pop: PopCommand, choices: PopChoices): ModelPop {
   const scope = scopeOf(queues, pop, choices.nowUs);
   for (const queue of scope.queues) touchGroup(queue, pop, choices.nowUs);
+  for (const { partition } of scope.candidates) noteSeal(partition, pop.group, choices.nowUs);
   const conflations = scope.queues.map((queue) => conflates(queue, pop.group));
   const claims: ModelClaim[] = [];
   const reasons = new Set<EmptyReason>();
@@ -84,6 +85,14 @@ export function modelPop(queues: ModelQueues, pop: PopCommand, choices: PopChoic
   if (isHeldBack) reasons.delete('empty');
   const emptyReasons: EmptyReason[] = reasons.size === 0 ? ['empty'] : [...reasons];
   return { claims, emptyReasons, conflations };
+}
+
+/** Which of the empty partitions in its scope a pop looks at, and seals, is the engine's choice. */
+function noteSeal(partition: ModelPartition, group: string, nowUs: number): void {
+  partition.touchedUs = nowUs;
+  const cursor = partition.cursors.get(group);
+  const isEmpty = partition.logStart === tailOf(partition);
+  if (cursor !== undefined && isEmpty && !isLive(cursor, nowUs)) cursor.sealTo = tailOf(partition);
 }
 
 function scopeOf(
@@ -182,7 +191,6 @@ function claimFrom(
 ): ModelClaim | readonly EmptyReason[] {
   const isNoticed = pop.scope.kind === 'partition' || visitOf(queue, partition, choices);
   const nowUs = isNoticed ? choices.nowUs : choices.nowUs - TICK_US;
-  partition.touchedUs = choices.nowUs;
   const cursor = contact(queue, partition, pop);
   const row = queue.groups.get(pop.group);
   const next = cursor?.next ?? startOf(partition, { name: pop.group, row }, pop.subscription);

@@ -31,11 +31,18 @@ import { findPartition, SECOND_US } from './state.ts';
 import type { ModelDeadLetter, ModelQueues } from './state.ts';
 import { isLive } from './visibility.ts';
 
+/** Which requests are paused for maintenance. */
+export interface Paused {
+  push: boolean;
+  pop: boolean;
+}
+
 /** What an operation of the control plane works on, inside an open cycle. */
 export interface AdminWorld {
   readonly engine: Engine;
   readonly model: ModelQueues;
   readonly deliveries: Deliveries;
+  readonly paused: Paused;
   readonly nowUs: number;
   readonly mint: () => Id128;
   readonly note: (line: string) => void;
@@ -46,7 +53,14 @@ export type AdminOperation = Extract<
   Operation,
   {
     readonly op:
-      'seek' | 'deleteGroup' | 'subscribe' | 'replay' | 'purge' | 'deleteDeadLetters' | 'find';
+      | 'seek'
+      | 'deleteGroup'
+      | 'maintenance'
+      | 'subscribe'
+      | 'replay'
+      | 'purge'
+      | 'deleteDeadLetters'
+      | 'find';
   }
 >;
 
@@ -70,6 +84,9 @@ export function runAdmin(world: AdminWorld, operation: AdminOperation): void {
       return;
     case 'deleteDeadLetters':
       deleteDeadLetters(world, operation);
+      return;
+    case 'maintenance':
+      maintain(world, operation);
       return;
     case 'find':
       find(world, operation);
@@ -165,6 +182,11 @@ function replay(world: AdminWorld, operation: Extract<Operation, { readonly op: 
     partition: operation.partition === null ? undefined : PARTITIONS[operation.partition],
     messageId: world.mint(),
   } as const;
+  if (world.paused.push && picked !== undefined) {
+    const refusal = world.engine.plan(command);
+    deepStrictEqual(refusal.kind === 'refused' && refusal.code, 'maintenance', 'paused replay');
+    return;
+  }
   const outcome = plan(world, command, 'replayDeadLetter');
   if (picked === undefined) {
     deepStrictEqual(outcome.result, 'gone');
@@ -222,6 +244,18 @@ function deleteDeadLetters(
     letter.partition === picked.letter.partition &&
     (message.txn ?? message.id) === transactionId;
   deepStrictEqual(deleted, modelRemoveDeadLetters(world.model, fits), 'deleted dead letters');
+}
+
+function maintain(
+  world: AdminWorld,
+  operation: Extract<Operation, { readonly op: 'maintenance' }>,
+): void {
+  const { requests, paused } = operation;
+  const command = { kind: 'maintenance', requests, paused } as const;
+  const { pushPaused, popPaused } = plan(world, command, 'maintenance');
+  if (requests === 'push') world.paused.push = paused;
+  else world.paused.pop = paused;
+  deepStrictEqual({ push: pushPaused, pop: popPaused }, { ...world.paused }, 'what is paused');
 }
 
 function find(world: AdminWorld, operation: Extract<Operation, { readonly op: 'find' }>): void {

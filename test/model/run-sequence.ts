@@ -5,6 +5,7 @@ import { formatUuid } from '@queen-ts/base';
 import { PUSH_STATUS, ZERO_ID } from '@queen-ts/protocol';
 import type { Claim, Id128, Outcome, OutcomeOf, PopCommand } from '@queen-ts/protocol';
 import { modelAck } from './ack.ts';
+import type { ModelAckVerdict } from './ack.ts';
 import { compareListing } from './compare-listing.ts';
 import { compareRows } from './compare-rows.ts';
 import { Deliveries } from './deliveries.ts';
@@ -16,16 +17,17 @@ import { GROUPS, OVERSIZED } from './operations.ts';
 import type { Sequence, Step } from './operations.ts';
 import { ParkedPops } from './parked-pops.ts';
 import { packCommand } from './plain-commands.ts';
-import type { PlainAck, PlainCommand, PlainPush } from './plain-commands.ts';
+import type { PlainAck, PlainCommand, PlainPush, PlainTransaction } from './plain-commands.ts';
 import { modelPop } from './pop.ts';
 import { modelCleanup, modelRetention } from './retention.ts';
 import { runAdmin } from './run-admin.ts';
-import type { AdminOperation } from './run-admin.ts';
+import type { AdminOperation, Paused } from './run-admin.ts';
 import { modelPush, noteForgettable } from './push.ts';
 import { modelConfigure } from './queues.ts';
 import { HASH_KEY, Replicas, START_US } from './replicas.ts';
 import { findPartition, SECOND_US } from './state.ts';
 import type { ModelQueues } from './state.ts';
+import { transactionObstacles } from './transaction.ts';
 import { Translator } from './translator.ts';
 import { describeCommand, describeLease, describeOutcome } from './trace.ts';
 import { knownPairs, nextClaimableUs } from './visibility.ts';
@@ -37,7 +39,7 @@ const ENTRY_BYTES_MAX = 5000;
 const TIGHT_LIMITS = {
   partitionsScannedMax: 2,
   timersFiredMax: 1,
-  ...(isTolerated('claimedTwice') ? {} : { popBytesMax: 800 }),
+  popBytesMax: 800,
 };
 
 /** Time between two cycles when nothing else passes. */
@@ -59,6 +61,7 @@ export class SequenceRun {
   readonly #fairness: Fairness;
   readonly #deliveries = new Deliveries();
   readonly #translator: Translator;
+  readonly #paused: Paused = { push: false, pop: false };
   #delivered: Delivered[] = [];
   #nowUs = START_US;
   #isOpen = false;
@@ -110,6 +113,7 @@ export class SequenceRun {
       case 'replay':
       case 'purge':
       case 'deleteDeadLetters':
+      case 'maintenance':
       case 'find':
         this.#admin(step);
         return;
@@ -147,6 +151,7 @@ export class SequenceRun {
       {
         engine: this.#replicas.leader,
         model: this.#model,
+        paused: this.#paused,
         deliveries: this.#deliveries,
         nowUs: this.#nowUs,
         mint: () => this.#translator.mint(1),
@@ -155,6 +160,9 @@ export class SequenceRun {
       operation,
     );
     if (operation.op === 'deleteGroup') this.#parked.dropGroup(GROUPS[operation.group]!);
+    if (operation.op === 'maintenance' && isTolerated('resumeUnknown')) {
+      this.#parked.clear(this.#replicas.leader);
+    }
     // Groups look at their queues afresh, in an order of their own.
     this.#fairness.restart();
     this.#afterCommand();
@@ -203,7 +211,7 @@ export class SequenceRun {
       const outcome = expectKind(this.#plan(pop), 'pop');
       return outcome.claims.length > 0;
     });
-    this.#parked.check(leader, this.#nowUs);
+    if (!this.#paused.pop) this.#parked.check(leader, this.#nowUs);
   }
 
   #close(): void {
@@ -212,7 +220,8 @@ export class SequenceRun {
     this.#isOpen = false;
     const entry = this.#replicas.close();
     if (entry !== undefined) this.#rows.apply(entry);
-    compareRows(this.#model, this.#rows, this.#nowUs);
+    compareRows(this.#model, this.#rows);
+    deepStrictEqual(this.#rows.paused, { ...this.#paused }, 'what the rows say is paused');
     for (const { claim, expected } of this.#delivered) this.#comparePayloads(claim, expected);
     this.#delivered = [];
   }
@@ -257,13 +266,19 @@ export class SequenceRun {
   #compareOutcome(command: PlainCommand, outcome: Outcome): void {
     switch (command.kind) {
       case 'push':
-        this.#comparePush(command, expectKind(outcome, 'push'));
+        if (this.#paused.push) expectPaused(outcome);
+        else this.#comparePush(command, expectKind(outcome, 'push'));
         return;
       case 'pop':
         this.#comparePop(command, expectKind(outcome, 'pop'));
         return;
-      case 'ack':
-        this.#compareAck(command, expectKind(outcome, 'ack'));
+      case 'ack': {
+        const expected = modelAck(this.#model, command, this.#nowUs);
+        compareAck(command, expectKind(outcome, 'ack'), expected);
+        return;
+      }
+      case 'transaction':
+        this.#compareTransaction(command, outcome);
         return;
       case 'extend': {
         const leaseId = command.leaseId === undefined ? undefined : formatUuid(command.leaseId);
@@ -323,6 +338,10 @@ export class SequenceRun {
   }
 
   #comparePop(pop: PopCommand, outcome: OutcomeOf<'pop'>): void {
+    if (this.#paused.pop) {
+      deepStrictEqual([outcome.claims.length, outcome.emptyReason], [0, 'paused'], 'paused pop');
+      return;
+    }
     const leaseId = formatUuid(pop.leaseId);
     const visited = outcome.claims.map((claim) => {
       const { queue, partition, deliveryAttempt: attempt } = claim;
@@ -401,26 +420,25 @@ export class SequenceRun {
     }
   }
 
-  #compareAck(ack: PlainAck, outcome: OutcomeOf<'ack'>): void {
-    const expected = modelAck(this.#model, ack, this.#nowUs);
-    expected.forEach((verdict, i) => {
-      const seen = {
-        errors: outcome.errors[i]!,
-        leaseReleased: outcome.leaseReleased[i] === 1,
-        deadLettered: outcome.deadLettered[i] === 1,
-        noops: outcome.noops[i] === 1,
-      };
-      const fits =
-        verdict.errors.includes(seen.errors) &&
-        verdict.leaseReleased.includes(seen.leaseReleased) &&
-        verdict.deadLettered.includes(seen.deadLettered) &&
-        verdict.noops.includes(seen.noops);
-      ok(fits, `ack item ${i} got ${JSON.stringify(seen)}, wanted ${JSON.stringify(verdict)}`);
+  /** Decides on a copy of the model whether the bundle commits; only then the model changes. */
+  #compareTransaction(transaction: PlainTransaction, outcome: Outcome): void {
+    const { acks, push } = transaction;
+    if (push !== undefined && this.#paused.push) {
+      expectPaused(outcome);
+      return;
+    }
+    const obstacles = transactionObstacles(this.#model, transaction, this.#nowUs);
+    if (outcome.kind === 'rolledBack') {
+      ok(obstacles.possible.includes(outcome.reason), `rolled back: ${outcome.message}`);
+      return;
+    }
+    const committed = expectKind(outcome, 'transaction');
+    deepStrictEqual(obstacles.certain, [], 'obstacles of a committed transaction');
+    acks.forEach((ack, i) => {
+      const expected = modelAck(this.#model, ack, this.#nowUs);
+      compareAck(ack, committed.acks[i]!, expected);
     });
-    deepStrictEqual(
-      [...(outcome.statuses as ArrayLike<number> & Iterable<number>)],
-      ack.items.map(({ status }) => status),
-    );
+    if (push !== undefined) this.#comparePush(push, committed.push!);
   }
 
   #compareListing(): void {
@@ -439,6 +457,34 @@ export class SequenceRun {
       ok(findPartition(this.#model, number) !== undefined, `partition ${number} was left behind`);
     }
   }
+}
+
+function compareAck(
+  ack: PlainAck,
+  outcome: OutcomeOf<'ack'>,
+  expected: readonly ModelAckVerdict[],
+): void {
+  expected.forEach((verdict, i) => {
+    const seen = {
+      errors: outcome.errors[i]!,
+      leaseReleased: outcome.leaseReleased[i] === 1,
+      deadLettered: outcome.deadLettered[i] === 1,
+      noops: outcome.noops[i] === 1,
+    };
+    const fits =
+      verdict.errors.includes(seen.errors) &&
+      verdict.leaseReleased.includes(seen.leaseReleased) &&
+      verdict.deadLettered.includes(seen.deadLettered) &&
+      verdict.noops.includes(seen.noops);
+    ok(fits, `ack item ${i} got ${JSON.stringify(seen)}, wanted ${JSON.stringify(verdict)}`);
+  });
+  const statuses = ack.items.map(({ status }) => status);
+  deepStrictEqual(Array.from(outcome.statuses), statuses, 'statuses');
+}
+
+function expectPaused(outcome: Outcome): void {
+  const refusal = expectKind(outcome, 'refused');
+  deepStrictEqual(refusal.code, 'maintenance', 'code of a paused push');
 }
 
 function expectKind<K extends Outcome['kind']>(outcome: Outcome, kind: K): OutcomeOf<K> {

@@ -54,6 +54,8 @@ export interface ModelCursor {
    * open: whether a lease that filed its head and gave the rest back counts as settled.
    */
   settled: readonly (ModelLease | undefined)[];
+  /** Where a pop may have moved it to since retention removed everything before (reference §2.5). */
+  sealTo?: number;
 }
 
 /** One partition with everything ever pushed to it. */

@@ -25,6 +25,10 @@ export function describeCommand(command: PlainCommand, queues: ModelQueues): str
       const items = command.items.map((item) => describeAckItem(item, queues));
       return `ack as ${command.group}: ${items.join(', ')}`;
     }
+    case 'transaction': {
+      const parts = [...command.acks, ...(command.push === undefined ? [] : [command.push])];
+      return `transaction of ${parts.map((it) => describeCommand(it, queues)).join('; ')}`;
+    }
     case 'extend':
       return `extend ${describeLease(command.leaseId)} by ${command.seconds} s`;
     case 'release':
@@ -74,6 +78,10 @@ export function describeOutcome(outcome: Outcome): string {
         ];
         return [nameIn(ACK_ERROR, error), ...flags.filter((flag) => flag !== '')].join(' ');
       }).join(', ');
+    case 'transaction': {
+      const parts = [...outcome.acks, ...(outcome.push === undefined ? [] : [outcome.push])];
+      return `committed, ${parts.map(describeOutcome).join('; ')}`;
+    }
     case 'configure':
       return 'done';
     default:

@@ -4,8 +4,14 @@ import { ACK_STATUS, NO_PARTITION } from '@queen-ts/protocol';
 import type { Id128, PopCommand, PopScope, Subscription } from '@queen-ts/protocol';
 import type { Deliveries, DeliveredMessage, Delivery } from './deliveries.ts';
 import { GROUPS, labelsOf, PARTITIONS, QUEUES } from './operations.ts';
-import type { AckPart, Operation } from './operations.ts';
-import type { PlainAck, PlainAckItem, PlainCommand, PlainPush } from './plain-commands.ts';
+import type { AckPart, Operation, PushPart } from './operations.ts';
+import type {
+  PlainAck,
+  PlainAckItem,
+  PlainCommand,
+  PlainPush,
+  PlainTransaction,
+} from './plain-commands.ts';
 import { SECOND_US } from './state.ts';
 import type { ModelQueues } from './state.ts';
 
@@ -17,6 +23,7 @@ type CommandOperation = Exclude<
       | 'waitForNext'
       | 'failOver'
       | 'housekeep'
+      | 'maintenance'
       | 'retire'
       | 'checkpoint'
       | 'seek'
@@ -27,6 +34,11 @@ type CommandOperation = Exclude<
       | 'deleteDeadLetters'
       | 'find';
   }
+>;
+
+type EachOperation = Pick<
+  Extract<Operation, { readonly op: 'ackEach' }>,
+  'delivery' | 'fenced' | 'statuses'
 >;
 
 const STATUSES = {
@@ -56,13 +68,17 @@ export class Translator {
   command(operation: CommandOperation, nowUs: number): PlainCommand | undefined {
     switch (operation.op) {
       case 'push':
-        return this.#push(operation);
+        return this.#push(operation.items, operation.sub);
       case 'pop':
         return this.#pop(operation, nowUs);
       case 'ack':
         return this.#ack(operation);
       case 'ackAll':
         return this.#ackAll(operation);
+      case 'ackEach':
+        return this.#ackEach(operation);
+      case 'transaction':
+        return this.#transaction(operation);
       case 'extend': {
         const { seconds } = operation;
         const leaseId = this.#deliveries.recent(operation.delivery)?.leaseId;
@@ -89,8 +105,8 @@ export class Translator {
     return [0x01a0_0000, 0x0000_7000, 0x8000_0000, low];
   }
 
-  #push(operation: Extract<Operation, { readonly op: 'push' }>): PlainPush {
-    const items = operation.items.map(({ queue, partition, txn, padding }) => {
+  #push(parts: readonly PushPart[], hasSub: boolean): PlainPush {
+    const items = parts.map(({ queue, partition, txn, padding }) => {
       this.#payloads += 1;
       return {
         queue: QUEUES[queue]!,
@@ -99,8 +115,21 @@ export class Translator {
         payload: `{"n": ${this.#payloads}, "ü":"${'x'.repeat(padding)}"}`,
       };
     });
-    const producerSub = operation.sub ? 'producer-1' : null;
+    const producerSub = hasSub ? 'producer-1' : null;
     return { kind: 'push', items, idBase: this.mint(items.length), producerSub };
+  }
+
+  #transaction(
+    operation: Extract<Operation, { readonly op: 'transaction' }>,
+  ): PlainTransaction | undefined {
+    const first = this.#ackEach(operation);
+    const { other, items } = operation;
+    const second = other === null ? undefined : this.#ackEach({ ...operation, delivery: other });
+    const acks = first === undefined ? [] : [first];
+    if (second !== undefined && second.group !== first?.group) acks.push(second);
+    const push = items.length === 0 ? undefined : this.#push(items, false);
+    if (acks.length === 0 && push === undefined) return undefined;
+    return { kind: 'transaction', transactionId: this.mint(1), acks, push };
   }
 
   #pop(operation: Extract<Operation, { readonly op: 'pop' }>, nowUs: number): PopCommand {
@@ -194,17 +223,42 @@ export class Translator {
   #ackAll(operation: Extract<Operation, { readonly op: 'ackAll' }>): PlainAck | undefined {
     const delivery = this.#deliveries.recent(operation.delivery);
     if (delivery === undefined) return undefined;
-    const { group, leaseId, messages } = delivery;
+    const { group, messages } = delivery;
     const named = messages.slice(0, Math.max(1, messages.length - operation.without));
-    const items = named.map(({ partition, txn }) => ({
-      partition,
-      lease: operation.fenced ? (leaseId ?? null) : null,
-      txn,
-      status: STATUSES[operation.status],
-      error: null,
-    }));
+    const status = STATUSES[operation.status];
+    const { fenced } = operation;
+    const items = named.map((message) => itemOf(delivery, message, { status, fenced }));
     return { kind: 'ack', group, items };
   }
+
+  #ackEach(operation: EachOperation): PlainAck | undefined {
+    const delivery = this.#deliveries.recent(operation.delivery);
+    if (delivery === undefined) return undefined;
+    const { fenced } = operation;
+    const items: PlainAckItem[] = [];
+    delivery.messages.forEach((message, i) => {
+      const said = operation.statuses[i % operation.statuses.length] ?? null;
+      if (said === null) return;
+      const item = itemOf(delivery, message, { status: STATUSES[said], fenced });
+      if (!contradicts(items, item)) items.push(item);
+    });
+    return items.length === 0 ? undefined : { kind: 'ack', group: delivery.group, items };
+  }
+}
+
+function itemOf(
+  delivery: Delivery,
+  message: DeliveredMessage,
+  says: { readonly status: PlainAckItem['status']; readonly fenced: boolean },
+): PlainAckItem {
+  const lease = says.fenced ? (delivery.leaseId ?? null) : null;
+  return {
+    partition: message.partition,
+    lease,
+    txn: message.txn,
+    status: says.status,
+    error: null,
+  };
 }
 
 function scopeOf(operation: Extract<Operation, { readonly op: 'pop' }>): PopScope {
