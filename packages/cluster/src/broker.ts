@@ -1,7 +1,14 @@
 // The broker as the HTTP edge sees it: commands in, outcomes out, once what they depend on is
 // durable on a quorum. Knows nothing of HTTP.
 
-import type { Id128, Outcome, PayloadReader, PopCommand, PushCommand } from '@queen-ts/protocol';
+import type {
+  Id128,
+  Outcome,
+  PayloadReader,
+  PopCommand,
+  PushCommand,
+  RequestId,
+} from '@queen-ts/protocol';
 import type {
   AckCommand,
   AdminCommand,
@@ -27,6 +34,11 @@ export type WriteCommand =
 export interface RequestOptions {
   /** Monotonic microseconds after which the answer is a `timeout` error. */
   readonly deadlineUs: number;
+  /**
+   * Names the request over all its attempts: sent again under the same id it gets the first outcome,
+   * also from another leader. Absent when it is never sent again.
+   */
+  readonly requestId?: RequestId | undefined;
 }
 
 /** How fresh the state must be that a read sees. */

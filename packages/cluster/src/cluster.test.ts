@@ -2,7 +2,7 @@
 
 import { SeededRng, UuidMinter } from '@queen-ts/base';
 import { popCommand, pushCommand } from '@queen-ts/engine/testing';
-import type { Outcome } from '@queen-ts/protocol';
+import type { Outcome, RequestId } from '@queen-ts/protocol';
 import { describe, expect, it } from 'vitest';
 import type { NodeBroker } from './start-broker.ts';
 import { TestCluster } from './testing/test-cluster.ts';
@@ -15,10 +15,10 @@ function clientOf(cluster: TestCluster) {
   const ids = new UuidMinter(cluster.time, new SeededRng(3));
   const options = { deadlineUs: HOUR_US };
   return {
-    push(broker: NodeBroker, id: string): Promise<Outcome> {
-      const item = { queue: 'orders', partition: 'c-1', id };
+    push(broker: NodeBroker, id?: string, requestId?: RequestId): Promise<Outcome> {
+      const item = { queue: 'orders', partition: 'c-1', ...(id !== undefined && { id }) };
       const command = pushCommand([item], { idBase: ids.mint(1), hashKey: broker.hashKey });
-      return broker.submit(command, options);
+      return broker.submit(command, { ...options, requestId });
     },
     wait(broker: NodeBroker, deadlineUs: number): Promise<Outcome> {
       const { signal } = new AbortController();
@@ -31,6 +31,11 @@ function clientOf(cluster: TestCluster) {
       return broker.pop(command, { ...options, wait: false, signal });
     },
   };
+}
+
+async function settled(cluster: TestCluster, answer: Promise<Outcome>): Promise<Outcome> {
+  await cluster.time.pass(1_000_000);
+  return answer;
 }
 
 function codeOf(error: unknown): unknown {
@@ -123,5 +128,22 @@ describe('three brokers', () => {
     for (const push of again) verdicts.push(expectKind(await push, 'push').statuses[0]);
     expect(verdicts).toEqual([1, 0]);
     expect(cluster.failures).toEqual([]);
+  });
+
+  it('store a push once that is sent again to the next leader', async () => {
+    const cluster = await TestCluster.start();
+    const client = clientOf(cluster);
+    const old = cluster.leader();
+    const request = { words: [9, 8, 7, 6], isClientKey: false } as const;
+    const first = await settled(cluster, client.push(old.broker, undefined, request));
+    cluster.isolated.add(old.id);
+    await cluster.time.pass(5_000_000);
+    const { broker } = cluster.leader();
+    expect(broker).not.toBe(old.broker);
+    const again = await settled(cluster, client.push(broker, undefined, request));
+    expect(expectKind(again, 'push').statuses).toEqual(expectKind(first, 'push').statuses);
+    expect(expectKind(again, 'push').offsets).toEqual(expectKind(first, 'push').offsets);
+    const popped = expectKind(await settled(cluster, client.pop(broker)), 'pop');
+    expect(popped.messageCount).toBe(1);
   });
 });

@@ -193,15 +193,15 @@ export class LocalBroker implements Broker {
   }
 
   submit(command: WriteCommand, options: RequestOptions): Promise<Outcome> {
-    const request = new Request(command, options.deadlineUs);
+    const request = new Request(command, options.deadlineUs, options.requestId);
     this.#enqueue(request);
     return request.outcome;
   }
 
   pop(command: PopCommand, options: PopOptions): Promise<Outcome> {
     this.#ticket += 1;
-    const { deadlineUs, wait, signal } = options;
-    const pop = new PopRequest(command, { deadlineUs, wait, ticket: this.#ticket });
+    const { deadlineUs, wait, signal, requestId: id } = options;
+    const pop = new PopRequest(command, { deadlineUs, wait, ticket: this.#ticket, id });
     if (signal.aborted) {
       pop.fail(clientLeft());
       return pop.outcome;
@@ -520,6 +520,7 @@ export class LocalBroker implements Broker {
   #isTimerDue(): boolean {
     const clock = this.#leaderClock;
     if (this.#lot.size === 0 || clock === undefined) return false;
+    if (this.#planner.nextHoldEndUs <= this.#parts.clock.monotonicUs()) return true;
     return this.#replica.engine.nextTimerUs() <= clock.nowUs();
   }
 
@@ -527,8 +528,12 @@ export class LocalBroker implements Broker {
     const isFull = this.#inFlight.size >= this.#parts.limits.entriesInFlightMax;
     // What ends a persist or the wait for a commit looks at the engine's timers anyway.
     const clock = isFull || this.#driver.isPersisting ? undefined : this.#leaderClock;
-    const engineUs = clock?.monotonicAtUs(this.#replica.engine.nextTimerUs());
-    this.#deadlines.arm(engineUs ?? Infinity);
+    if (clock === undefined) {
+      this.#deadlines.arm(Infinity);
+      return;
+    }
+    const engineUs = clock.monotonicAtUs(this.#replica.engine.nextTimerUs());
+    this.#deadlines.arm(Math.min(engineUs, this.#planner.nextHoldEndUs));
   }
 
   #nextChange(): Promise<void> {

@@ -47,7 +47,7 @@ export class LongCommands {
 
   /** Plans the next step of some commands and hands over those that are complete. */
   advance(
-    plan: (command: Command) => Outcome,
+    plan: (command: Command, request: Request) => Outcome,
     settle: (request: Request, outcome: Outcome) => void,
   ): void {
     const count = Math.min(STEPS_PER_CYCLE, this.#waiting.size);
@@ -56,7 +56,7 @@ export class LongCommands {
       if (next === undefined) return;
       // Nobody is there to take what a pop would claim.
       if (next.command.kind === 'pop' && next.request.state === 'answered') continue;
-      const outcome = plan(next.command);
+      const outcome = plan(next.command, next.request);
       if (!this.#keep(next.request, next.command, outcome)) settle(next.request, outcome);
     }
   }

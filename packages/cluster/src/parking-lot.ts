@@ -111,6 +111,27 @@ export class ParkingLot {
     this.#size -= before - this.#discovery.length;
   }
 
+  /** Takes out one pop that was answered elsewhere. */
+  remove(pop: PopRequest): void {
+    const { scope, group } = pop.command;
+    const before = this.#size;
+    const keep = (other: PopRequest): boolean => {
+      if (other !== pop) return true;
+      this.#size -= 1;
+      return false;
+    };
+    if (scope.kind === 'labels') this.#discovery = this.#discovery.filter(keep);
+    else {
+      const groups = this.#queues.get(scope.queue);
+      const waiters = groups?.get(group);
+      if (groups === undefined || waiters === undefined) return;
+      retainWaiters(waiters, keep);
+      if (isIdle(waiters)) groups.delete(group);
+      if (groups.size === 0) this.#queues.delete(scope.queue);
+    }
+    assert(this.#size === before - 1, 'a pop that was not parked');
+  }
+
   /** Takes out the pops for which `isOver` holds, oldest first. */
   expire(isOver: (pop: PopRequest) => boolean): PopRequest[] {
     const over: PopRequest[] = [];

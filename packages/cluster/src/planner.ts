@@ -10,7 +10,7 @@ import type { BrokerLimits } from './limits.ts';
 import { LongCommands } from './long-commands.ts';
 import type { ParkingLot } from './parking-lot.ts';
 import { lotFull, notPlanned } from './refusals.ts';
-import { isEmptyPop, PopRequest } from './request.ts';
+import { emptyOutcome, isEmptyPop, PopRequest } from './request.ts';
 import type { Request } from './request.ts';
 import { Upkeep } from './upkeep.ts';
 
@@ -65,6 +65,10 @@ export class Planner {
   readonly #long: LongCommands;
   #hasWakes = false;
   #isCostly = false;
+  /** Parked pops that could claim something and wait for more. */
+  readonly #held = new Set<PopRequest>();
+  /** None of them is over before this. */
+  #nextHoldEndUs = Infinity;
   /** Set when pops were resumed: then every lane of the lot is tried. */
   #wakesAll = false;
 
@@ -76,7 +80,12 @@ export class Planner {
 
   /** True when a cycle at this monotonic time has something to do although no request waits. */
   hasWork(nowUs: number): boolean {
-    return this.#hasWakes || this.#upkeep.isDue(nowUs);
+    return this.#hasWakes || this.#upkeep.isDue(nowUs) || this.nextHoldEndUs <= nowUs;
+  }
+
+  /** When a pop stops waiting for a fuller batch, in monotonic time; Infinity when none does. */
+  get nextHoldEndUs(): number {
+    return this.#nextHoldEndUs;
   }
 
   /**
@@ -114,10 +123,11 @@ export class Planner {
     if (time.genesis !== undefined) engine.planGenesis(time.genesis);
     engine.advanceTo(time.stampUs);
     this.#long.advance(
-      (command) => engine.plan(command),
+      (command, request) => engine.plan(command, request.id),
       (request, outcome) => this.#settle(request, outcome),
     );
     this.#planLane('settle');
+    this.#releaseHeld();
     // Older pops go first: what the acks freed is offered to the parked ones before the new ones.
     this.#wakeParked();
     this.#planLane('pop');
@@ -156,7 +166,11 @@ export class Planner {
       return;
     }
     if (this.#long.refuse(request)) return;
-    const outcome = this.#engine.plan(request.command);
+    if (request instanceof PopRequest && this.#isHeld(request)) {
+      this.#park(request, emptyOutcome(request.command));
+      return;
+    }
+    const outcome = this.#engine.plan(request.command, request.id);
     if (outcome.kind === 'deleteQueue') this.#upkeep.noteDeletion();
     if (outcome.kind === 'maintenance') this.#wakesAll = !outcome.popPaused;
     if (request instanceof PopRequest && request.wait && isEmptyPop(outcome)) {
@@ -239,6 +253,44 @@ export class Planner {
     }
   }
 
+  /**
+   * Whether a waiting pop should wait for a fuller batch (`minPopWaitTime`). The time starts when it
+   * first could have claimed something, and never outlives the pop.
+   */
+  #isHeld(pop: PopRequest): boolean {
+    const holdUs = pop.wait ? this.#engine.holdUs(pop.command) : 0;
+    if (holdUs === 0) {
+      pop.heldUntilUs = undefined;
+      this.#held.delete(pop);
+      return false;
+    }
+    // Twice the margin: the attempt at the end must still find time to claim.
+    const latestUs = pop.deadlineUs - 2 * this.#parts.limits.popReplyMarginUs;
+    pop.heldUntilUs ??= Math.min(this.#monotonicUs + holdUs, latestUs);
+    const isHeld = pop.heldUntilUs > this.#monotonicUs;
+    if (isHeld) {
+      this.#held.add(pop);
+      this.#nextHoldEndUs = Math.min(this.#nextHoldEndUs, pop.heldUntilUs);
+    } else this.#held.delete(pop);
+    return isHeld;
+  }
+
+  /** Tries the held pops whose time is over. */
+  #releaseHeld(): void {
+    if (this.#nextHoldEndUs > this.#monotonicUs) return;
+    this.#nextHoldEndUs = Infinity;
+    for (const pop of this.#held) {
+      const endUs = pop.heldUntilUs ?? 0;
+      if (pop.state !== 'parked') this.#held.delete(pop);
+      else if (endUs > this.#monotonicUs) {
+        this.#nextHoldEndUs = Math.min(this.#nextHoldEndUs, endUs);
+      } else if (this.#attempt(pop)) {
+        this.#held.delete(pop);
+        this.#parts.lot.remove(pop);
+      }
+    }
+  }
+
   /** Tries a parked pop again; true when it leaves the lot. */
   #attempt(pop: PopRequest): boolean {
     if (pop.state === 'answered') return true;
@@ -247,7 +299,8 @@ export class Planner {
       this.#settle(pop, pop.lastEmpty as Outcome);
       return true;
     }
-    const outcome = this.#engine.plan(pop.command);
+    if (this.#isHeld(pop)) return false;
+    const outcome = this.#engine.plan(pop.command, pop.id);
     if (isEmptyPop(outcome)) {
       pop.lastEmpty = outcome;
       return false;

@@ -1,7 +1,8 @@
 // One request between its arrival and its answer.
 
 import { assert } from '@queen-ts/base';
-import type { Command, Id128, Outcome, PopCommand } from '@queen-ts/protocol';
+import { ZERO_ID } from '@queen-ts/protocol';
+import type { Command, Id128, Outcome, PopCommand, RequestId } from '@queen-ts/protocol';
 
 /** Fixed cost that a queued command is charged on top of its body, in bytes. */
 const COMMAND_OVERHEAD_BYTES = 256;
@@ -15,6 +16,8 @@ export type RequestState = 'queued' | 'parked' | 'planned' | 'answered';
 /** A command with its deadline and the promise of its outcome. */
 export class Request<C extends Command = Command> {
   command: C;
+  /** Names the request over all its attempts; undefined when it is never sent again. */
+  readonly id: RequestId | undefined;
   /** Monotonic microseconds. */
   readonly deadlineUs: number;
   /** What the request counts for in queue limits, in bytes. */
@@ -24,8 +27,9 @@ export class Request<C extends Command = Command> {
   state: RequestState = 'queued';
   readonly #settlers: PromiseWithResolvers<Outcome>;
 
-  constructor(command: C, deadlineUs: number) {
+  constructor(command: C, deadlineUs: number, id?: RequestId) {
     this.command = command;
+    this.id = id;
     this.deadlineUs = deadlineUs;
     this.sizeBytes = COMMAND_OVERHEAD_BYTES + bodySize(command);
     this.#settlers = Promise.withResolvers<Outcome>();
@@ -60,12 +64,19 @@ export class PopRequest extends Request<PopCommand> {
   readonly ticket: number;
   /** The empty outcome that a parked pop answers with at its deadline. */
   lastEmpty: Outcome | undefined;
+  /** Monotonic time until which it waits for a fuller batch; undefined while it does not. */
+  heldUntilUs: number | undefined;
 
   constructor(
     command: PopCommand,
-    options: { readonly deadlineUs: number; readonly wait: boolean; readonly ticket: number },
+    options: {
+      readonly deadlineUs: number;
+      readonly wait: boolean;
+      readonly ticket: number;
+      readonly id?: RequestId | undefined;
+    },
   ) {
-    super(command, options.deadlineUs);
+    super(command, options.deadlineUs, options.id);
     this.wait = options.wait;
     this.ticket = options.ticket;
   }
@@ -85,6 +96,22 @@ export class PopRequest extends Request<PopCommand> {
     assert(this.lastEmpty !== undefined, 'a parked pop was tried before');
     this.answer(this.lastEmpty);
   }
+}
+
+/** What a pop answers that had no time to be tried. */
+export function emptyOutcome({ group, autoAck }: PopCommand): Outcome {
+  return {
+    kind: 'pop',
+    leaseId: ZERO_ID,
+    autoAck,
+    group,
+    claims: [],
+    messageCount: 0,
+    emptyReason: 'empty',
+    isCut: false,
+    conflation: false,
+    conflationConflict: false,
+  };
 }
 
 /** True when the outcome says that nothing is there to deliver, so that the pop may park. */

@@ -4,12 +4,13 @@
 
 import { assert, ByteWriter, CodecError, InvariantError } from '@queen-ts/base';
 import { EFFECT, EntryHeadReader, writeOutcome } from '@queen-ts/protocol';
-import type { Command, Outcome, PayloadReader, RequestId } from '@queen-ts/protocol';
+import type { Command, Outcome, PayloadReader, PopCommand, RequestId } from '@queen-ts/protocol';
 import { applyEffect } from './apply/apply.ts';
 import { FrozenState } from './checkpoint/frozen-state.ts';
 import { EntryPayloads } from './entry-payloads.ts';
 import type { EngineLimits } from './limits.ts';
 import { PlanContext } from './plan/context.ts';
+import { holdUs } from './plan/hold.ts';
 import { planHousekeeping } from './plan/housekeeping.ts';
 import { planCommand } from './plan/plan.ts';
 import { memoryOf, recall } from './plan/repeats.ts';
@@ -178,6 +179,15 @@ export class Engine {
     const outcome = planCommand(this.#context, command);
     if (head.effectCount > effectsBefore) this.#remember(request, outcome, command);
     return outcome;
+  }
+
+  /**
+   * How long a waiting pop should be held back so that its batch fills, in microseconds; 0 means that it
+   * should be planned now. Inside a cycle; has no effect.
+   */
+  holdUs(command: PopCommand): number {
+    this.#assertOpen();
+    return holdUs(this.#context, command);
   }
 
   /**

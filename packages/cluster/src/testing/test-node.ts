@@ -4,7 +4,7 @@ import { SeededRng, UuidMinter } from '@queen-ts/base';
 import { ENGINE_LIMITS_DEFAULT } from '@queen-ts/engine';
 import { ackCommand, popCommand, pushCommand } from '@queen-ts/engine/testing';
 import type { AckItem, PopFields, PushItem } from '@queen-ts/engine/testing';
-import type { Outcome, OutcomeOf } from '@queen-ts/protocol';
+import type { Outcome, OutcomeOf, RequestId } from '@queen-ts/protocol';
 import type { Entry, NodeId } from '@queen-ts/raft';
 import {
   MemoryCheckpointStore,
@@ -130,10 +130,13 @@ export class TestNode {
     return TestNode.start({ ...options, log, checkpoints, hardState: this.hardState.crash() });
   }
 
-  push(items: readonly PushItem[], waitUs = 30_000_000): Promise<Outcome> {
+  push(items: readonly PushItem[], waitUs = 30_000_000, requestId?: RequestId): Promise<Outcome> {
     const idBase = this.#ids.mint(Math.max(1, items.length));
     const command = pushCommand(items, { idBase, hashKey: this.broker.hashKey });
-    return this.broker.submit(command, { deadlineUs: this.time.monotonicUs() + waitUs });
+    return this.broker.submit(command, {
+      deadlineUs: this.time.monotonicUs() + waitUs,
+      requestId,
+    });
   }
 
   pop(

@@ -86,6 +86,16 @@ export function claimPartition(
   return undefined;
 }
 
+/** How many messages of a partition a claim would find, batch and size aside. */
+export function countVisible(state: State, target: ClaimTarget): number {
+  const { group, queue, row } = target;
+  const cursorRow = state.cursors.find(row, group.number);
+  if (cursorRow !== 0 && state.cursors.isLeased(cursorRow, state.nowUs)) return 0;
+  const start = Math.max(nextOffset(state, target, cursorRow), state.partitions.logStart.get(row));
+  if (start >= state.partitions.tail.get(row)) return 0;
+  return Math.max(0, visibleEnd(state, queue, row) - start);
+}
+
 /** Whether a group may find something in a partition: cheap, may say yes where a claim says no. */
 export function mayClaim(state: State, group: GroupState, row: number): boolean {
   const { partitions, cursors } = state;

@@ -170,7 +170,7 @@ function nextCandidate(context: PlanContext, claiming: Claiming, group: GroupSta
 }
 
 /** Looks at some ordinals that the group has not looked at yet. Returns how many led to nothing. */
-function walk(state: State, group: GroupState): number {
+export function walk(state: State, group: GroupState): number {
   const { partitions } = group.queue;
   const from = group.walkFrom;
   const steps = group.ready.size === 0 ? WALK_STEPS.EMPTY : WALK_STEPS.BUSY;
