@@ -88,6 +88,17 @@ describe('fetching', () => {
     expect((await fetchFrom(0)).error).toBe('UNKNOWN_TOPIC_OR_PARTITION');
   });
 
+  it('comes back with what there is when the broker stops', async () => {
+    await push(1);
+    const waiting = fetchFrom(0, { maxWaitMs: 20_000, minBytes: 1_000_000 });
+    await push(1);
+    const stopped = broker.process.terminate();
+    const entry = await within('the waiting fetch', waiting, 5000);
+    expect(entry.records.length).toBeGreaterThan(0);
+    expect(await stopped).toMatchObject({ code: 0 });
+    await broker.process.start();
+  });
+
   it('reads large records one by one when they are asked for little', async () => {
     const item = { queue, payload: 'x'.repeat(100_000) };
     await broker.client.push([item, item, item]);

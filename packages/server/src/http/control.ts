@@ -52,6 +52,16 @@ export function bodyHandler(
   return (exchange) => withBody(exchange, admission, handle);
 }
 
+/** Reads a body and gives its room back at once: for requests that may wait long afterwards. */
+export function takeBody<T>(
+  edge: Edge,
+  exchange: Exchange,
+  read: (body: Uint8Array) => T,
+): Promise<T> {
+  const admission = { budget: edge.controlBudget, bytesMax: edge.config.bodyBytesMax };
+  return withBody(exchange, admission, async (_exchange, body) => read(body));
+}
+
 /** The query parameters of a request. */
 export function queryOf(exchange: Exchange): QueryReader {
   const parameters = parseQuery(rawQuery(exchange));

@@ -18,11 +18,11 @@ export interface BodyAdmission {
  * Calls `handle` with the whole body, which it may keep until its answer is there.
  * Throws `body_too_large` and `overloaded` before anything was read where that is known.
  */
-export async function withBody(
+export async function withBody<T>(
   exchange: Exchange,
   { budget, bytesMax }: BodyAdmission,
-  handle: (exchange: Exchange, body: Uint8Array) => Promise<Response>,
-): Promise<Response> {
+  handle: (exchange: Exchange, body: Uint8Array) => Promise<T>,
+): Promise<T> {
   const size = declaredSize(exchange, bytesMax);
   const taken = budget.take(size ?? CHUNKED_FIRST_BYTES);
   // Awaiting a grant that is there already would cost every push a turn of the microtask queue.

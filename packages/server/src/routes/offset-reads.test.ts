@@ -88,6 +88,8 @@ describe('a fetch', () => {
     edge.broker.onWait = (marks, { waitUs }) => {
       expect(marks).toEqual([{ partition: 1, highWatermark: 1 }]);
       expect(waitUs).toBe(5_000_000);
+      // Acks share this room: a fetch that waits must not keep any.
+      expect(edge.edge.controlBudget.usedBytes).toBe(0);
       edge.driver.push({ queue: 'q', id: 'b' });
       return true;
     };

@@ -20,7 +20,7 @@ import type {
 import { BrokerError, partitionIdText, renderFetch } from '@queen-ts/protocol';
 import type { z } from 'zod';
 import type { Edge } from '../edge.ts';
-import { bodyHandler, readState } from '../http/control.ts';
+import { bodyHandler, readState, takeBody } from '../http/control.ts';
 import { clientSignal } from '../http/delivery.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { readJsonBody } from '../http/json-body.ts';
@@ -41,7 +41,7 @@ export function offsetReadRoutes(edge: Edge): readonly Route[] {
     {
       method: 'POST',
       path: '/api/v1/fetch',
-      handler: bodyHandler(edge, (exchange, body) => fetchRecords(edge, exchange, body)),
+      handler: (exchange) => fetchRecords(edge, exchange),
     },
     {
       method: 'POST',
@@ -56,8 +56,10 @@ export function offsetReadRoutes(edge: Edge): readonly Route[] {
   ];
 }
 
-async function fetchRecords(edge: Edge, exchange: Exchange, body: Uint8Array): Promise<Response> {
-  const { entries, maxWaitMs, minBytes } = readJsonBody(FetchBody, body);
+async function fetchRecords(edge: Edge, exchange: Exchange): Promise<Response> {
+  const { entries, maxWaitMs, minBytes } = await takeBody(edge, exchange, (body) =>
+    readJsonBody(FetchBody, body),
+  );
   const { broker, clock } = edge;
   const outgoing = exchange.env?.outgoing;
   const signal = outgoing === undefined ? new AbortController().signal : clientSignal(outgoing);
