@@ -6,6 +6,7 @@ import { eventually } from './testing/eventually.ts';
 import { routedApp } from './routed-app.ts';
 import { jsonBytes } from './http/answers.ts';
 import { ByteBudget } from './http/byte-budget.ts';
+import type { Grant } from './http/byte-budget.ts';
 import { withBody } from './http/with-body.ts';
 import { HTTP_LIMITS_DEFAULT, HttpServer } from './http-server.ts';
 import type { HttpLimits } from './http-server.ts';
@@ -75,6 +76,14 @@ function describeBody(body: Uint8Array): { size: number; digest: string } {
   return { size: body.length, digest: createHash('sha256').update(body).digest('hex') };
 }
 
+/** Takes more than there is room for, which one request at a time may. */
+function takeBeyond(budget: ByteBudget, size: number): Grant {
+  const grant = budget.open();
+  expect(grant.widen(1)).toBeUndefined();
+  expect(grant.widen(size)).toBeUndefined();
+  return grant;
+}
+
 function bytes(size: number): Uint8Array {
   const body = new Uint8Array(size);
   for (let i = 0; i < size; i++) body[i] = (i * 31) % 251;
@@ -98,7 +107,7 @@ describe('bodies', () => {
     const client = await connect();
     await client.send('POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 6\r\n\r\n');
     await client.send('abc');
-    await eventually(() => expect(budget.usedBytes).toBe(6));
+    await eventually(() => expect(budget.usedBytes).toBe(3));
     await client.send('def');
     expect((await client.answer()).json).toEqual(describeBody(Buffer.from('abcdef')));
     expect(budget.usedBytes).toBe(0);
@@ -179,7 +188,7 @@ describe('a request that never becomes complete', () => {
     const { connect, budget, lines } = await serve();
     const client = await connect();
     await client.send('POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 500\r\n\r\nabc');
-    await eventually(() => expect(budget.usedBytes).toBe(500));
+    await eventually(() => expect(budget.usedBytes).toBe(3));
     client.destroy();
     await eventually(() => expect(budget.usedBytes).toBe(0));
     expect(lines).toEqual([]);
@@ -239,7 +248,8 @@ describe('admission', () => {
     const budget = new ByteBudget({ bytesMax: 100, holdMs: 20 });
     const { connect } = await serve({ budget });
     const first = await connect();
-    await first.send('POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 80\r\n\r\n');
+    await first.send('POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 85\r\n\r\n');
+    await first.send(bytes(80));
     await eventually(() => expect(budget.usedBytes).toBe(80));
     const second = await connect();
     await second.post('/echo', bytes(30));
@@ -248,8 +258,8 @@ describe('admission', () => {
     expect(answer.json).toMatchObject({ code: 'overloaded' });
     expect(answer.headers.get('retry-after')).toBe('1');
     // The refused connection goes on, and the room is there once the first request is through.
-    await first.send(bytes(80));
-    expect((await first.answer()).status).toBe(200);
+    await first.send(bytes(85).subarray(80));
+    expect((await first.answer()).json).toEqual(describeBody(bytes(85)));
     await second.post('/echo', bytes(30));
     expect((await second.answer()).json).toEqual(describeBody(bytes(30)));
   });
@@ -257,14 +267,43 @@ describe('admission', () => {
   test('refuses chunks that outgrow the room', async () => {
     const budget = new ByteBudget({ bytesMax: 100_000, holdMs: 0 });
     const { connect } = await serve({ budget });
-    const first = await connect();
-    await first.send('POST /echo HTTP/1.1\r\nHost: test\r\nContent-Length: 30000\r\n\r\n');
-    await eventually(() => expect(budget.usedBytes).toBe(30_000));
-    const second = await connect();
-    await second.send('POST /echo HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
-    await second.send(`15f90\r\n${'x'.repeat(90_000)}\r\n`);
-    expect((await second.answer()).status).toBe(429);
-    await eventually(() => expect(budget.usedBytes).toBe(30_000));
+    const client = await connect();
+    await client.send('POST /echo HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
+    await client.send('a\r\n0123456789\r\n');
+    await eventually(() => expect(budget.usedBytes).toBe(10));
+    takeBeyond(budget, 100_000);
+    await client.send(`15f90\r\n${'x'.repeat(90_000)}\r\n`);
+    expect((await client.answer()).status).toBe(429);
+    await eventually(() => expect(budget.usedBytes).toBe(100_000));
+  });
+
+  test('takes no room for what was announced and not sent', async () => {
+    const budget = new ByteBudget({ bytesMax: BYTES_MAX, holdMs: 0 });
+    const { connect } = await serve({ budget });
+    for (let i = 0; i < 3; i += 1) {
+      const idle = await connect();
+      await idle.send(`POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: ${BYTES_MAX}\r\n\r\nx`);
+    }
+    await eventually(() => expect(budget.usedBytes).toBe(3));
+    const busy = await connect();
+    await busy.post('/echo', bytes(700_000));
+    expect((await busy.answer()).json).toEqual(describeBody(bytes(700_000)));
+  });
+
+  test('reads a body on where it waited for room', async () => {
+    const budget = new ByteBudget({ bytesMax: BYTES_MAX, holdMs: 60_000 });
+    const { connect } = await serve({ budget });
+    const client = await connect();
+    await client.send('POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 700000\r\n\r\n');
+    const beyond = takeBeyond(budget, 2 * BYTES_MAX);
+    void client.send(bytes(700_000));
+    await eventually(() => expect(budget.waiterCount).toBe(1));
+    const small = await connect();
+    await small.post('/echo', bytes(100));
+    beyond.release();
+    expect((await client.answer()).json).toEqual(describeBody(bytes(700_000)));
+    expect((await small.answer()).json).toEqual(describeBody(bytes(100)));
+    await eventually(() => expect(budget.usedBytes).toBe(0));
   });
 });
 

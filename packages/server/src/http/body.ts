@@ -1,9 +1,11 @@
-// Reads request bodies as bytes, straight from Node's request, with one allocation at most when the
-// length is known. The limit holds for what is declared and, without a declaration, for what comes.
+// Reads request bodies as bytes, straight from Node's request. The limit holds for what is declared
+// and, without a declaration, for what comes. Every piece takes room before it is kept, and while there
+// is none, nothing is read. Memory grows with what has come, not with what was announced.
 
 import { BrokerError } from '@queen-ts/protocol';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Grant } from './byte-budget.ts';
+import { BodyBytes } from './body-bytes.ts';
 import { socketSides } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -32,8 +34,8 @@ export function declaredSize(exchange: Exchange, bytesMax: number): number | und
 }
 
 /**
- * Reads the whole body. `size` is what {@link declaredSize} returned; a body in chunks widens
- * `grant` as it grows. Throws `body_too_large`, `overloaded` or ClientGoneError.
+ * Reads the whole body, widening `grant` as it grows. `size` is what {@link declaredSize} returned.
+ * Throws `body_too_large`, `overloaded` or ClientGoneError.
  */
 export async function readBody(
   exchange: Exchange,
@@ -42,10 +44,9 @@ export async function readBody(
   const { size, bytesMax, grant } = options;
   if (size === 0) return EMPTY;
   const sides = socketSides(exchange);
-  if (sides === undefined) return readWithoutSocket(exchange, bytesMax);
+  if (sides === undefined) return readWithoutSocket(exchange, bytesMax, grant);
   acceptBody(sides);
-  if (size !== undefined) return readDeclared(sides.incoming, size);
-  return readChunked(sides.incoming, bytesMax, grant);
+  return readPieces(sides.incoming, new BodyBytes(size, bytesMax), grant);
 }
 
 /** Tells a client that asked first («Expect: 100-continue») that its body is wanted. */
@@ -56,49 +57,44 @@ function acceptBody(sides: {
   if (sides.incoming.headers.expect !== undefined) sides.outgoing.writeContinue();
 }
 
-function readDeclared(incoming: IncomingMessage, size: number): Promise<Uint8Array> {
+function readPieces(incoming: IncomingMessage, body: BodyBytes, grant: Grant): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    let body: Uint8Array | undefined;
-    let filled = 0;
-    incoming.on('data', (chunk: Uint8Array) => {
-      if (body === undefined) {
-        // Node hands every chunk over for good: a body in one piece needs no copy.
-        body = chunk.byteLength === size ? chunk : Buffer.allocUnsafeSlow(size);
-      }
-      if (body !== chunk) body.set(chunk, filled);
-      filled += chunk.byteLength;
-    });
-    incoming.on('end', () => {
-      if (body === undefined || filled !== size) reject(new ClientGoneError('incomplete body'));
-      else resolve(body);
-    });
-    rejectWhenGone(incoming, reject);
-  });
-}
-
-function readChunked(
-  incoming: IncomingMessage,
-  bytesMax: number,
-  grant: Grant,
-): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    const take = (chunk: Uint8Array): void => {
-      size += chunk.byteLength;
-      const refusal = size > bytesMax ? bodyTooLarge(bytesMax) : grant.widen(size);
-      if (refusal !== undefined) {
-        incoming.off('data', take);
-        // Whoever answers decides how much of the rest is still read.
-        incoming.pause();
-        reject(refusal);
+    let isWaiting = false;
+    let hasEnded = false;
+    const refuse = (refusal: unknown): void => {
+      incoming.off('data', take);
+      // Whoever answers decides how much of the rest is still read.
+      incoming.pause();
+      reject(refusal as Error);
+    };
+    const finish = (): void => {
+      if (body.isComplete) resolve(body.finish());
+      else reject(new ClientGoneError('incomplete body'));
+    };
+    const take = (piece: Uint8Array): void => {
+      const sizeBytes = body.sizeBytes + piece.byteLength;
+      if (sizeBytes > body.sizeBytesMax) {
+        refuse(bodyTooLarge(body.sizeBytesMax));
         return;
       }
-      chunks.push(chunk);
+      const room = grant.widen(sizeBytes);
+      if (room === undefined) {
+        body.add(piece);
+        return;
+      }
+      incoming.pause();
+      isWaiting = true;
+      room.then(() => {
+        isWaiting = false;
+        body.add(piece);
+        if (hasEnded) finish();
+        else incoming.resume();
+      }, refuse);
     };
     incoming.on('data', take);
     incoming.on('end', () => {
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      hasEnded = true;
+      if (!isWaiting) finish();
     });
     rejectWhenGone(incoming, reject);
   });
@@ -114,9 +110,14 @@ function rejectWhenGone(incoming: IncomingMessage, reject: (error: Error) => voi
   });
 }
 
-async function readWithoutSocket(exchange: Exchange, bytesMax: number): Promise<Uint8Array> {
+async function readWithoutSocket(
+  exchange: Exchange,
+  bytesMax: number,
+  grant: Grant,
+): Promise<Uint8Array> {
   const bytes = new Uint8Array(await exchange.req.arrayBuffer());
   if (bytes.byteLength > bytesMax) throw bodyTooLarge(bytesMax);
+  await grant.widen(bytes.byteLength);
   return bytes;
 }
 
