@@ -207,6 +207,28 @@ describe('maintenance', () => {
   });
 });
 
+describe('a pop of one partition', () => {
+  it('wakes when the delay that held its messages back is switched off', async () => {
+    const node = await TestNode.start();
+    const configure = (delayedProcessing: number): Promise<Outcome> =>
+      node.finish(
+        node.submit({
+          kind: 'configure',
+          queue: 'orders',
+          mode: 'merge',
+          options: { delayedProcessing },
+          queueId: [1, 2, 3, 4],
+        }),
+      );
+    await configure(3600);
+    await node.finish(node.push(ONE));
+    const pop = node.pop({ queue: 'orders', partition: 'c-1' }, { waitUs: 60_000_000 });
+    await node.time.pass(1_000_000);
+    await configure(0);
+    expect(expectKind(await node.finish(pop), 'pop').messageCount).toBe(1);
+  });
+});
+
 describe('a waiting pop that takes what is new', () => {
   it('gets what arrives while it waits for a partition that is not there yet', async () => {
     const node = await TestNode.start();

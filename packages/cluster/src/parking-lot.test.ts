@@ -56,23 +56,14 @@ describe('ParkingLot', () => {
     expect(lot.size).toBe(1);
   });
 
-  it('tries every lane and every pop by label when told to wake all', () => {
+  it('tries the pops of every partition when the whole queue is named', () => {
     const lot = new ParkingLot();
-    const pops = [
-      waitingPop({ scope: { kind: 'queue', queue: 'q' } }),
-      waitingPop({ scope: { kind: 'queue', queue: 'q' } }),
-      waitingPop({ scope: { kind: 'partition', queue: 'q', partition: 'x' } }),
-      waitingPop({ scope: { kind: 'queue', queue: 'other' }, group: 'h' }),
-      waitingPop({ scope: { kind: 'labels', namespace: 'n', task: '' } }),
-    ];
+    const pops = ['x', 'y'].map((partition) =>
+      waitingPop({ scope: { kind: 'partition', queue: 'q', partition } }),
+    );
     for (const pop of pops) lot.park(pop);
-    const tried: PopRequest[] = [];
-    lot.wakeAll((pop) => {
-      tried.push(pop);
-      return pop !== pops[0];
-    });
-    expect(new Set(tried)).toEqual(new Set([pops[0], pops[2], pops[3], pops[4]]));
-    expect(lot.size).toBe(2);
+    expect(wake(lot, { ...appended('q'), partitions: () => 'all' }, 9)).toEqual(pops);
+    expect(lot.size).toBe(0);
   });
 
   it('wakes pops by label for queues that match, and no others', () => {

@@ -27,7 +27,7 @@ export interface Claimable {
   /** The groups that may claim; undefined means all (something was appended). */
   readonly groups: ReadonlySet<string> | undefined;
   /** Names of the partitions; only read when somebody waits for a single partition. */
-  readonly partitions: () => Iterable<string>;
+  readonly partitions: () => Iterable<string> | 'all';
 }
 
 /** Parked pops of this node, bounded by its owner. */
@@ -94,21 +94,6 @@ export class ParkingLot {
     const groups = this.#queues.get(claimable.queue);
     if (groups !== undefined) this.#wakeGroups(groups, claimable, attempt);
     if (this.#discovery.length > 0) this.#wakeDiscovery(claimable, attempt);
-  }
-
-  /** Tries all pops as {@link wake} does, whatever became claimable. */
-  wakeAll(attempt: (pop: PopRequest) => boolean): void {
-    for (const [queue, groups] of this.#queues) {
-      for (const [group, waiters] of groups) {
-        if (waiters.pinned.size > 0) this.#wakePinned(waiters, [...waiters.pinned.keys()], attempt);
-        this.#wakeLane(waiters.anyPartition, attempt);
-        if (isIdle(waiters)) groups.delete(group);
-      }
-      if (groups.size === 0) this.#queues.delete(queue);
-    }
-    const before = this.#discovery.length;
-    this.#discovery = this.#discovery.filter((pop) => !attempt(pop));
-    this.#size -= before - this.#discovery.length;
   }
 
   /** Takes out one pop that was answered elsewhere. */
@@ -188,10 +173,11 @@ export class ParkingLot {
 
   #wakePinned(
     waiters: GroupWaiters,
-    partitions: Iterable<string>,
+    partitions: Iterable<string> | 'all',
     attempt: (pop: PopRequest) => boolean,
   ): void {
-    for (const partition of partitions) {
+    const names = partitions === 'all' ? [...waiters.pinned.keys()] : partitions;
+    for (const partition of names) {
       const lane = waiters.pinned.get(partition);
       if (lane === undefined) continue;
       this.#wakeLane(lane, attempt);

@@ -69,8 +69,6 @@ export class Planner {
   readonly #held = new Set<PopRequest>();
   /** None of them is over before this. */
   #nextHoldEndUs = Infinity;
-  /** Set when pops were resumed: then every lane of the lot is tried. */
-  #wakesAll = false;
 
   constructor(parts: PlannerParts) {
     this.#parts = parts;
@@ -172,7 +170,6 @@ export class Planner {
     }
     const outcome = this.#engine.plan(request.command, request.id);
     if (outcome.kind === 'deleteQueue') this.#upkeep.noteDeletion();
-    if (outcome.kind === 'maintenance') this.#wakesAll = !outcome.popPaused;
     if (request instanceof PopRequest && request.wait && isEmptyPop(outcome)) {
       this.#park(request, outcome);
       return;
@@ -198,8 +195,6 @@ export class Planner {
 
   /** Offers what became claimable to the parked pops; their claims may make more claimable. */
   #wakeParked(): void {
-    if (this.#wakesAll) this.#parts.lot.wakeAll((pop) => this.#attempt(pop));
-    this.#wakesAll = false;
     for (let round = 0; round < WAKE_ROUNDS_MAX; round += 1) {
       const signals = this.#takeSignals();
       this.#hasWakes = signals.size > 0;
@@ -214,7 +209,9 @@ export class Planner {
     const queue = engine.queueName(queueNumber);
     const labels = engine.queueLabels(queueNumber);
     if (queue === undefined || labels === undefined || !lot.mayWake(queue)) return;
-    const partitions = (): Iterable<string> => this.#partitionNames(signal.partitions);
+    const isWhole = signal.partitions.has(0);
+    const partitions = (): Iterable<string> | 'all' =>
+      isWhole ? 'all' : this.#partitionNames(signal.partitions);
     lot.wake({ queue, labels, groups: signal.groups, partitions }, (pop) => this.#attempt(pop));
   }
 

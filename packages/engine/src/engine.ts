@@ -65,8 +65,8 @@ export interface EntryParts {
 export interface SignalVisitor {
   /**
    * Messages were appended, or the delay or window that held them back is over: every group of the
-   * queue may find them. Partition 0 means that the queue
-   * came into the scope of other labels with what it holds.
+   * queue may find them. Partition 0 stands for
+   * all of them: the queue has other labels, no delay any more, or pops were resumed.
    */
   appended(queueNumber: number, partitionNumber: number): void;
   /**

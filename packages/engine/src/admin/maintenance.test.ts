@@ -42,6 +42,19 @@ describe('maintenance', () => {
     expect(driver.pop({ queue: 'q' }).messages).toHaveLength(1);
   });
 
+  test('tells who waits at every queue when pops are resumed', () => {
+    const driver = new EngineDriver();
+    driver.push([{ queue: 'q' }, { queue: 'r' }]);
+    pause(driver, 'pop');
+    driver.signals();
+    pause(driver, 'push');
+    expect(driver.signals()).toEqual([]);
+    pause(driver, 'pop', false);
+    expect(driver.signals()).toEqual(
+      ['q', 'r'].map((queue) => ({ queue, group: undefined, partition: undefined })),
+    );
+  });
+
   test('goes on for what was delivered before: acks, extensions, releases', () => {
     const driver = new EngineDriver();
     driver.push({ queue: 'q', id: 'a' });

@@ -18,9 +18,11 @@ export function applyQueuePut(state: State, effect: QueuePutEffect): void {
     const { namespace, task } = known.options;
     known.options = effect.options;
     const isRelabelled = namespace !== effect.options.namespace || task !== effect.options.task;
-    // Pops by label may have waited for what it holds: to them it is a new queue.
-    if (isRelabelled && state.isSignalling) state.signals.appended(known.number, 0);
-    if (waited !== [known.delayUs, known.windowUs].join()) restartWalks(state, known);
+    const waitsOtherwise = waited !== [known.delayUs, known.windowUs].join();
+    if (waitsOtherwise) restartWalks(state, known);
+    // Pops may have waited for what it holds: by other labels, or for a delay that has ended now.
+    const isNews = isRelabelled || waitsOtherwise;
+    if (isNews && state.isSignalling) state.signals.appended(known.number, 0);
     return;
   }
   assert(effect.queue === state.nextQueue, () => `queue ${effect.queue}, not ${state.nextQueue}`);

@@ -25,15 +25,18 @@ describe('configure', () => {
     expect(driver.list()[0]?.createdUs).toBe(created);
   });
 
-  test('tells who waits by labels that a queue got new ones', () => {
+  test('tells who waits that a queue has other labels or another delay', () => {
     const driver = new EngineDriver();
     driver.configure('q');
     driver.push({ queue: 'q' });
     driver.signals();
     driver.configure('q', { retryLimit: 1 });
     expect(driver.signals()).toEqual([]);
+    const news = [{ queue: 'q', group: undefined, partition: undefined }];
+    driver.configure('q', { delayedProcessing: 5 });
+    expect(driver.signals()).toEqual(news);
     driver.configure('q', { namespace: 'n' });
-    expect(driver.signals()).toEqual([{ queue: 'q', group: undefined, partition: undefined }]);
+    expect(driver.signals()).toEqual(news);
   });
 
   test('replaces: everything not sent goes back to the defaults, id kept', () => {
