@@ -235,6 +235,45 @@ describe('a request that never becomes complete', () => {
     await eventually(() => expect(budget.usedBytes).toBe(0));
   });
 
+  test('is answered after the complete requests before it', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { connect } = await serve({ waitFor: gate.promise });
+    const client = await connect();
+    const post = 'POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 2\r\n\r\nab';
+    await client.send(`GET /wait HTTP/1.1\r\nHost: t\r\n\r\n${post}GARBAGE\r\n\r\n`);
+    const other = await connect();
+    await other.post('/echo', 'x');
+    expect((await other.answer()).status).toBe(200);
+    await client.send('MORE GARBAGE\r\n\r\n');
+    gate.resolve();
+    expect((await client.answer()).body).toBe('"waited"');
+    expect((await client.answer()).json).toEqual(describeBody(Buffer.from('ab')));
+    const last = await client.answer();
+    expect([last.status, last.headers.get('connection')]).toEqual([400, 'close']);
+    await client.ended();
+  });
+
+  test('ends the connection when the client leaves before an answer that is due', async () => {
+    const { connect, server } = await serve({ waitFor: new Promise(() => {}) });
+    const client = await connect();
+    await client.send('GET /wait HTTP/1.1\r\nHost: t\r\n\r\nGARBAGE\r\n\r\n');
+    await eventually(() => expect(server.connectionCount).toBe(1));
+    client.destroy();
+    await eventually(() => expect(server.connectionCount).toBe(0));
+  });
+
+  test('is answered after those before it also when its body breaks off', async () => {
+    const { connect, budget } = await serve();
+    const client = await connect();
+    const post = 'POST /echo HTTP/1.1\r\nHost: t\r\n';
+    await client.send(`${post}Content-Length: 1\r\n\r\na`);
+    await client.send(`${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
+    expect((await client.answer()).json).toEqual(describeBody(Buffer.from('a')));
+    expect((await client.answer()).status).toBe(400);
+    await client.ended();
+    await eventually(() => expect(budget.usedBytes).toBe(0));
+  });
+
   test('is refused with 431 when its head is too large', async () => {
     const { connect } = await serve();
     const client = await connect();

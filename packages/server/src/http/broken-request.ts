@@ -1,6 +1,7 @@
 // Answers for what never became a request: malformed HTTP, a head that is too large, or one that
 // took too long. Node hands over the bare socket, so these answers are written by hand.
 
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** How long a broken connection stays open for its client to read the answer. */
@@ -37,23 +38,44 @@ const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
   ],
 ]);
 
-/** The answer that Node is writing on a socket; undocumented, yet its manual reads it here too. */
+/** The answer that is due next on a socket; undocumented, yet Node's manual reads it here too. */
 interface SocketWithAnswer extends Socket {
-  readonly _httpMessage?: { readonly headersSent: boolean } | null;
+  readonly _httpMessage?: ServerResponse | null;
 }
 
-/** Handles the server's `clientError`. */
+/** Sockets whose answer to what is broken waits: whatever else comes is as broken. */
+const waiting = new WeakSet<Socket>();
+
+/**
+ * Handles the server's `clientError`. Complete requests that came before on the connection get their
+ * answers first: theirs must not be taken for what is said about the broken one.
+ */
 export function answerBrokenRequest(
   error: Error & { readonly code?: string },
   socket: Socket,
 ): void {
-  const { _httpMessage: message } = socket as SocketWithAnswer;
-  // A second answer in the middle of the first would corrupt it.
-  if (!socket.writable || error.code === 'ECONNRESET' || message?.headersSent === true) {
+  if (waiting.has(socket)) return;
+  if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const { status, code, text } = VERDICTS.get(error.code ?? '') ?? MALFORMED;
+  const { _httpMessage: message } = socket as SocketWithAnswer;
+  if (message?.req.complete === true && !message.writableFinished) {
+    waiting.add(socket);
+    // It closes when it is out, with the next one in its place, and when the client leaves.
+    message.once('close', () => {
+      waiting.delete(socket);
+      answerBrokenRequest(error, socket);
+    });
+    return;
+  }
+  // A second answer in the middle of the first would corrupt it.
+  if (message?.headersSent === true) socket.destroy();
+  else refuse(error.code, socket);
+}
+
+function refuse(errorCode: string | undefined, socket: Socket): void {
+  const { status, code, text } = VERDICTS.get(errorCode ?? '') ?? MALFORMED;
   const body = JSON.stringify({ error: text, code });
   const head = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nConnection: close`;
   socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
