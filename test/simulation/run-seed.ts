@@ -76,9 +76,10 @@ class Run {
   constructor(world: World, cluster: Cluster) {
     this.#world = world;
     this.#cluster = cluster;
-    const { clients } = world.profile.workload;
-    for (let number = 0; number < clients; number += 1) {
-      this.#clients.push(new Client(cluster, this, number));
+    const { clients, readers } = world.profile.workload;
+    for (let number = 0; number < clients + readers; number += 1) {
+      const role = number < clients ? 'any' : 'reader';
+      this.#clients.push(new Client(cluster, this, { number, role }));
     }
   }
 

@@ -18,6 +18,12 @@ export const AUTO_GROUP = 'auto';
 /** Claims that a client holds at most; the oldest are forgotten, and their leases run out. */
 const HELD_CLAIMS_MAX = 4;
 
+/** Pushes without an acknowledgement that a client may have before it makes no new ones. */
+const OPEN_PUSHES_MAX = 8;
+
+/** Time for a request once the faults are over, in microseconds. */
+const PATIENT_US = 2_000_000;
+
 /** Values that a client may push again. */
 const KNOWN_PUSHES_MAX = 16;
 
@@ -36,17 +42,24 @@ export class Client {
   readonly #dice: Dice;
   readonly #ids: UuidMinter;
   readonly #port: ClientPort;
+  readonly #isReader: boolean;
   readonly #knownPushes: Push[] = [];
   #claims: HeldClaim[] = [];
   #target = 1;
   #isRetryingOnly = false;
   #isWaiting = false;
 
-  constructor(cluster: Cluster, values: ValueSource, number: number) {
+  /** @param role readers only pop, each time from any node. */
+  constructor(
+    cluster: Cluster,
+    values: ValueSource,
+    client: { readonly number: number; readonly role: 'any' | 'reader' },
+  ) {
     this.#cluster = cluster;
+    this.#isReader = client.role === 'reader';
     this.#values = values;
     this.#workload = cluster.world.profile.workload;
-    this.#dice = cluster.world.dice(500 + number);
+    this.#dice = cluster.world.dice(500 + client.number);
     const { time } = cluster.world;
     const clock = { wallUs: () => time.nowUs, monotonicUs: () => time.nowUs };
     this.#ids = new UuidMinter(clock, this.#dice);
@@ -76,10 +89,12 @@ export class Client {
   #act(): void {
     if (!this.#cluster.isFounded) return this.#think();
     const open = this.openPushes[0];
-    if (open !== undefined && (this.#isRetryingOnly || this.#dice.chance(0.5))) {
+    const isFull = this.#isRetryingOnly || this.openPushes.length >= OPEN_PUSHES_MAX;
+    if (open !== undefined && (isFull || this.#dice.chance(0.5))) {
       return this.#push(open);
     }
     if (this.#isRetryingOnly) return this.#think();
+    if (this.#isReader) return this.#pop();
     const { pushWeight, popWeight } = this.#workload;
     const action = this.#dice.weighted([
       [(): void => this.#pushAnything(), pushWeight],
@@ -203,12 +218,14 @@ export class Client {
 
   #send(operation: Operation, done: (outcome: Outcome | undefined) => void): void {
     const { electionMs } = this.#cluster.world.profile;
-    const isStray = this.#dice.chance(this.#workload.strayRate);
+    const waitUs = electionMs * 1000 * this.#dice.pick(this.#workload.patience);
+    const isStray =
+      !this.#isRetryingOnly && (this.#isReader || this.#dice.chance(this.#workload.strayRate));
     this.#isWaiting = true;
     this.#port.send({
       ...operation,
       nodeId: isStray ? this.#dice.pick(this.#cluster.nodes).id : this.#target,
-      waitUs: electionMs * 1000 * this.#dice.pick([0.5, 1, 4]),
+      waitUs: this.#isRetryingOnly ? PATIENT_US : waitUs,
       done: (outcome) => {
         this.#isWaiting = false;
         done(outcome);

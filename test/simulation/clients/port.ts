@@ -5,7 +5,6 @@ import type { NodeBroker } from '@queen-ts/cluster';
 import type { Outcome } from '@queen-ts/protocol';
 import type { Cluster } from '../nodes/cluster.ts';
 import type { Process } from '../nodes/process.ts';
-import type { SimNode } from '../nodes/sim-node.ts';
 import type { Dice } from '../world/dice.ts';
 
 /** One request. */
@@ -23,6 +22,13 @@ export interface PortRequest {
 
 /** A client gives up when the answer is this much later than the broker promised. */
 const PATIENCE_US = 50_000;
+
+/** How a request ends. */
+interface WayBack {
+  readonly finish: (outcome: Outcome | undefined) => void;
+  /** Whether a node that reads the request now handles it. */
+  readonly isOpen: () => boolean;
+}
 
 /** Sends requests. */
 export class ClientPort {
@@ -47,29 +53,27 @@ export class ClientPort {
       time.cancel(givingUp);
       request.done(outcome);
     };
-    const node = this.#cluster.nodes[request.nodeId - 1];
+    const { lateRate } = this.#cluster.world.profile.workload;
+    const isHandledLate = this.#dice.chance(lateRate);
+    const way = { finish, isOpen: () => !isDone || isHandledLate };
     const travelUs = this.#travelUs();
-    time.after(travelUs, 'client', request.nodeId, () => this.#arrive(node, request, finish));
+    time.after(travelUs, 'client', request.nodeId, () => this.#arrive(request, way));
   }
 
-  #arrive(
-    node: SimNode | undefined,
-    request: PortRequest,
-    finish: (outcome: Outcome | undefined) => void,
-  ): void {
-    const process = node?.process;
+  #arrive(request: PortRequest, way: WayBack): void {
+    const process = this.#cluster.nodes[request.nodeId - 1]?.process;
     if (process?.isServing !== true || !process.isAlive) {
       // Nobody listens: the client learns that soon.
-      this.#return(() => finish(undefined));
+      this.#return(() => way.finish(undefined));
       return;
     }
     process.run(() => {
       const { broker } = process;
-      if (broker === undefined) return;
+      if (broker === undefined || !way.isOpen()) return;
       const deadlineUs = process.host.clock.monotonicUs() + request.waitUs;
       request.submit(broker, deadlineUs).then(
-        (outcome) => this.#answer(process, request, { outcome, finish }),
-        () => this.#return(() => finish(undefined)),
+        (outcome) => this.#answer(process, request, { outcome, finish: way.finish }),
+        () => this.#return(() => way.finish(undefined)),
       );
     });
   }

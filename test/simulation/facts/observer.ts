@@ -94,7 +94,10 @@ export class Observer implements NodeWatch, Facts {
       this.committed.add(entry, this.newestTerm);
       this.ledger.take(entry, (effect, at) => this.suite.tell('effect', effect, at, entry));
     } catch (error) {
-      this.#world.violate('committed entries can be applied', `entry ${entry.index}: ${error}`);
+      this.#world.violate(
+        'committed entries can be applied',
+        `entry ${entry.index}: ${String(error)}`,
+      );
     }
   }
 }

@@ -49,11 +49,17 @@ export interface DiskProfile {
 /** What clients do. */
 export interface WorkloadProfile {
   readonly clients: number;
+  /** Clients on top of these that only look for messages, each time at any node. */
+  readonly readers: number;
   /** Mean pause between two requests of one client. */
   readonly thinkUs: number;
   /** How often clients push and pop, in relation to each other. */
   readonly pushWeight: number;
   readonly popWeight: number;
+  /** How long requests may take, in election timeouts. */
+  readonly patience: readonly number[];
+  /** Share of requests that are handled although their client gave up before a node read them. */
+  readonly lateRate: number;
   /** Share of pops that wait for messages. */
   readonly waitRate: number;
   /** Share of requests that go to any node instead of the one that answered last. */
@@ -101,6 +107,21 @@ const PROFILE_STREAM = 1;
 /** The profile of a seed. */
 export function profileOf(seed: number): Profile {
   const dice = new Dice(seed, PROFILE_STREAM);
+  const profile = anyProfile(dice);
+  // What needs several unlikely things at once gets seeds of its own.
+  switch (
+    dice.weighted([['any', 6] as const, ['elections', 1] as const, ['readers', 1] as const])
+  ) {
+    case 'elections':
+      return withElections(profile);
+    case 'readers':
+      return withReaders(profile);
+    default:
+      return profile;
+  }
+}
+
+function anyProfile(dice: Dice): Profile {
   const heartbeatMs = dice.pick([50, 100, 100]);
   const electionMs = heartbeatMs * dice.pick([2, 2, 3, 5, 10]);
   const latencyUs = dice.pick([100, 300, 1_000, 5_000]);
@@ -133,12 +154,64 @@ export function profileOf(seed: number): Profile {
   };
 }
 
+/** Elections all the time, votes that arrive late, voters that die as they vote and are back at once. */
+function withElections(profile: Profile): Profile {
+  const { heartbeatMs, network, disk } = profile;
+  const electionMs = 2 * heartbeatMs;
+  return {
+    ...profile,
+    electionMs,
+    network: { ...network, stragglerRate: 0.3, stragglerUs: 4 * electionMs * 1000 },
+    disk: { ...disk, crashRate: 0.05 },
+    faultWeights: [
+      ['crashLeader', 2],
+      ['powerCut', 1],
+      ['isolate', 1],
+    ],
+    faultEveryUs: electionMs * 1000,
+    safetyUs: 40 * electionMs * 1000,
+    restartUsMax: 3_000,
+  };
+}
+
+/** Many look for messages, also at leaders that slept while another took over. */
+function withReaders(profile: Profile): Profile {
+  const { heartbeatMs, workload, network } = profile;
+  const electionMs = 5 * heartbeatMs;
+  return {
+    ...profile,
+    electionMs,
+    network: { ...network, dropRate: 0 },
+    workload: {
+      ...workload,
+      clients: 2,
+      readers: 4,
+      thinkUs: 30_000,
+      pushWeight: 4,
+      popWeight: 1,
+      patience: [0.2],
+      lateRate: 0,
+      strayRate: 0,
+      queues: 1,
+      // So many that a reader rarely finds one that the sleeper knew of: a claim would say nothing.
+      partitions: 100,
+      pinnedRate: 1,
+    },
+    faultWeights: [['pauseAndCut', 1]],
+    faultEveryUs: 5 * electionMs * 1000,
+    safetyUs: 20 * electionMs * 1000,
+  };
+}
+
 function workloadOf(dice: Dice): WorkloadProfile {
   return {
     clients: dice.between(1, 6),
+    readers: dice.pick([0, 0, 1]),
     thinkUs: dice.pick([10_000, 40_000, 100_000]),
     pushWeight: dice.pick([1, 4]),
     popWeight: dice.pick([1, 3, 6]),
+    patience: dice.pick([[0.5, 1, 4], [0.2, 0.5], [3]]),
+    lateRate: dice.pick([0, 0.5, 1]),
     waitRate: dice.pick([0, 0.3, 0.8]),
     strayRate: dice.pick([0, 0.05, 0.3]),
     queues: dice.between(1, 2),
