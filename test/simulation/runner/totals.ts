@@ -6,7 +6,7 @@ import type { WorkerReport } from './worker.ts';
 const COUNT = new Intl.NumberFormat('en-US');
 
 /** Events of a run as the speed counts them: messages, timers, disk completions, client steps. */
-export function eventCountOf({ events }: RunResult): number {
+function eventCountOf({ events }: RunResult): number {
   return events.message + events.timer + events.disk + events.client;
 }
 

@@ -1,0 +1,31 @@
+// Seeds that once showed a bug of the product, with what it was. A seed means another history as soon as
+// the simulator changes, so each fixed bug also has a test of its own in its package; these keep the
+// neighbourhood of the bug in every run.
+
+/** One seed that failed once. */
+export interface Regression {
+  readonly seed: number;
+  /** The property that it violated. */
+  readonly property: string;
+  /** What was wrong. */
+  readonly what: string;
+}
+
+/** All of them, oldest first. */
+export const REGRESSIONS: readonly Regression[] = [
+  {
+    seed: 16,
+    property: 'nodes stop for a reason',
+    what: 'the hash key was unknown while a deposed leader rebuilt its engine',
+  },
+  {
+    seed: 20186,
+    property: 'I7 no answer from old state',
+    what: 'a waiting pop was told «empty» by a leader that had been asleep, and on a claim that never committed',
+  },
+  {
+    seed: 89,
+    property: 'none: 775,000 timers in one run',
+    what: 'the timer of the parked pops fired without end while a sync kept the planner waiting',
+  },
+];
