@@ -12,7 +12,7 @@ const US_PER_SECOND = 1_000_000;
 const REMEMBER_SECONDS_MIN = 900;
 
 /** The partitions of one queue by ordinal; ordinals of removed ones are used again. */
-export class PartitionList {
+class PartitionList {
   readonly #rows = new U32Column();
   readonly #free: number[] = [];
   #end = 0;
