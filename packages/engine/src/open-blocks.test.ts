@@ -46,6 +46,19 @@ test('filing many dead letters of one block reads the block once', () => {
   expect(read).toBeLessThan(stored * 3);
 });
 
+test('filing dead letters of one block reads many of its messages at once', () => {
+  const driver = newDriver();
+  driver.push(items('m'));
+  const popped = driver.pop({ queue: 'q', batch: COUNT });
+  const spy = vi.spyOn(driver.payloads, 'payload');
+  driver.ack(acks(popped, 'dlq'));
+  expect(spy.mock.calls.length).toBeLessThan(10);
+  spy.mockRestore();
+  expect(driver.deadLetters().map(({ data }) => data)).toEqual(
+    Array.from({ length: COUNT }, (_, i) => i),
+  );
+});
+
 test('duplicates of messages in several blocks read each of them once, in any order', () => {
   const driver = newDriver();
   const blocks = ['a', 'b', 'c'].map((prefix) => items(prefix));

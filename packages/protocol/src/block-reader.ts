@@ -23,6 +23,9 @@ const WHOLE_READ_SIZE_MAX = 64 * 1024;
 
 const KNOWN_FLAGS = BLOCK_FLAG.ALL_MINTED | BLOCK_FLAG.HAS_TRACE_IDS | BLOCK_FLAG.ENCRYPTED;
 
+/** Bytes that {@link BlockReader.frame} reads at once: as many as a chunk of the log store has. */
+const READ_AHEAD_SIZE = 64 * 1024;
+
 /** Columns of one frame in {@link BlockFrames.spans}. */
 export const BLOCK_FRAME = {
   /** Start of the transaction id in `bytes`. */
@@ -77,6 +80,9 @@ export class BlockReader {
   /** An ordinal whose frame was looked up before, and where it starts. */
   #knownOrdinal = 0;
   #knownStart: number;
+  /** Frames that were read ahead, and where they start. */
+  #ahead: Uint8Array = new Uint8Array(0);
+  #aheadStart = 0;
 
   constructor(payloads: PayloadReader, address: BlockAddress) {
     this.#payloads = payloads;
@@ -179,12 +185,18 @@ export class BlockReader {
    * began costs no more than what lies between. Throws CodecError on damage.
    */
   frames(first: number, count: number): BlockFrames {
-    check(
-      first >= 0 && count >= 1 && first + count <= this.count,
-      this.#address,
-      () => `has no ordinals [${first}, ${first + count})`,
-    );
+    this.#checkOrdinals(first, count);
     const from = this.#frameStart(first);
+    const { spans, size } = this.#spansOf(first, count);
+    const end = from + size;
+    check(end <= this.#address.blockSize, this.#address, 'has frames beyond its end');
+    const isInTables = end <= this.#tables.length;
+    const bytes = isInTables ? this.#tables.subarray(from, end) : this.#read(from, end);
+    return { bytes, spans };
+  }
+
+  /** Columns of frames that lie one behind the other, and their size. */
+  #spansOf(first: number, count: number): { readonly spans: Uint32Array; readonly size: number } {
     const spans = new Uint32Array(count * BLOCK_FRAME.WIDTH);
     let at = 0;
     for (let i = 0; i < count; i++) {
@@ -199,10 +211,34 @@ export class BlockReader {
       spans[span + BLOCK_FRAME.PAYLOAD_LENGTH] = payloadSize;
       at += txnSize + payloadSize;
     }
-    check(from + at <= this.#address.blockSize, this.#address, 'has frames beyond its end');
-    const isInTables = from + at <= this.#tables.length;
-    const bytes = isInTables ? this.#tables.subarray(from, from + at) : this.#read(from, from + at);
-    return { bytes, spans };
+    return { spans, size: at };
+  }
+
+  /**
+   * The frame of one message. It is read along with some of those behind it, for whoever wants many of
+   * them in ascending order. Throws CodecError on damage.
+   */
+  frame(ordinal: number): BlockFrames {
+    this.#checkOrdinals(ordinal, 1);
+    const start = this.#frameStart(ordinal);
+    const end = start + this.frameSize(ordinal);
+    if (end <= this.#tables.length || end > this.#address.blockSize) return this.frames(ordinal, 1);
+    if (start < this.#aheadStart || end > this.#aheadStart + this.#ahead.length) {
+      const wanted = Math.max(end, start + READ_AHEAD_SIZE);
+      this.#ahead = this.#read(start, Math.min(wanted, this.#address.blockSize));
+      this.#aheadStart = start;
+    }
+    const { spans } = this.#spansOf(ordinal, 1);
+    const from = start - this.#aheadStart;
+    return { bytes: this.#ahead.subarray(from, from + end - start), spans };
+  }
+
+  #checkOrdinals(first: number, count: number): void {
+    check(
+      first >= 0 && count >= 1 && first + count <= this.count,
+      this.#address,
+      () => `has no ordinals [${first}, ${first + count})`,
+    );
   }
 
   /** Start of a frame: the sizes of the frames before it tell, from the nearest one that is known. */

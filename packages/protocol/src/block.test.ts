@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { PayloadReader } from './block.ts';
 import { BLOCK_FLAG, BLOCK_HEADER_SIZE } from './block.ts';
 import { BLOCK_FRAME, BlockReader, payloadOf } from './block-reader.ts';
+import type { BlockFrames } from './block-reader.ts';
 import { blockSize, writeBlock } from './block-writer.ts';
 import type { BlockSource } from './block-writer.ts';
 import { MINTED_TXN, PUSH_ITEM } from './commands.ts';
@@ -78,7 +79,10 @@ function reader(bytes: Uint8Array, payloads: PayloadReader = payloadOf(bytes)): 
 }
 
 function itemsOf(block: BlockReader, first: number, count: number): Item[] {
-  const { bytes, spans } = block.frames(first, count);
+  return itemsIn(block.frames(first, count), count);
+}
+
+function itemsIn({ bytes, spans }: BlockFrames, count: number): Item[] {
   return Array.from({ length: count }, (_, i) => {
     const row = i * BLOCK_FRAME.WIDTH;
     const cut = (start: number, size: number): string =>
@@ -192,6 +196,31 @@ describe('append blocks', () => {
     expect(reads).toHaveLength(3);
   });
 
+  it('give single frames in any order, many of them with one read in ascending order', () => {
+    const rng = new SeededRng(4);
+    const items = Array.from({ length: 500 }, (_, i) => ({
+      txn: i % 3 === 0 ? undefined : `t-${i}`,
+      payload: JSON.stringify({ i, pad: 'x'.repeat(rng.u32() % 600) }),
+    }));
+    items[77] = { txn: 'huge', payload: 'y'.repeat(100_000) };
+    const bytes = written(sourceOf(commandOf(items, null)));
+    let reads = 0;
+    const block = reader(bytes, {
+      payload: ({ from, toExclusive }) => {
+        reads += 1;
+        return bytes.subarray(from, toExclusive);
+      },
+    });
+    const seen = items.map((_, ordinal) => itemsIn(block.frame(ordinal), 1)[0]);
+    expect(seen).toEqual(items);
+    expect(reads).toBeLessThan(10);
+    for (let run = 0; run < 500; run += 1) {
+      const ordinal = rng.u32() % items.length;
+      const frames = rng.u32() % 2 === 0 ? block.frame(ordinal) : block.frames(ordinal, 1);
+      expect(itemsIn(frames, 1)).toEqual([items[ordinal]]);
+    }
+  });
+
   it('read back random appends', () => {
     const rng = new SeededRng(21);
     for (let run = 0; run < 300; run++) {
@@ -241,6 +270,8 @@ describe('damaged blocks', () => {
     damaged.fill(0x7f, BLOCK_HEADER_SIZE + 4 * 16 + 4, BLOCK_HEADER_SIZE + 4 * 16 + 8);
     expect(() => reader(damaged).frames(0, 1)).toThrow(CodecError);
     expect(() => reader(bytes).frames(3, 2)).toThrow(CodecError);
+    expect(() => reader(damaged).frame(0)).toThrow(CodecError);
+    expect(() => reader(bytes).frame(-1)).toThrow(CodecError);
     expect(() => reader(bytes, { payload: () => bytes.subarray(1) })).toThrow(CodecError);
     expect(() => reader(bytes.subarray(0, 40))).toThrow(CodecError);
   });

@@ -95,7 +95,7 @@ function blockOf(
 
 /** Appends one message of a block as a block of its own and returns its size in bytes. */
 function copyMessage(writer: ByteWriter, block: BlockReader, ordinal: number): number {
-  const { bytes, spans } = block.frames(ordinal, 1);
+  const { bytes, spans } = block.frame(ordinal);
   const sub = block.producerSub === null ? new Uint8Array(0) : encodeUtf8(block.producerSub);
   const traceId = block.traceId(ordinal);
   const hasKey = block.hasTransactionId(ordinal);
