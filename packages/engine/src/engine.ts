@@ -400,7 +400,8 @@ export class Engine {
   #remember(request: RequestId, outcome: Outcome, command: Command): void {
     const { state, head, outcomeBytes } = this.#context;
     outcomeBytes.clear();
-    if (!writeOutcome(outcomeBytes, outcome, command)) return;
+    const isSameCommand = !request.isClientKey;
+    if (!writeOutcome(outcomeBytes, outcome, { command, isSameCommand })) return;
     head.outcome(request, outcomeBytes.written());
     memoryOf(state, request).insert(request.words, outcomeBytes.written(), state.nowUs);
   }

@@ -119,6 +119,7 @@ export {
   ENTRY_BYTES_MAX_DEFAULT,
   EXTEND_SECONDS_DEFAULT,
   EXTEND_SECONDS_MAX,
+  IDEMPOTENCY_KEY_BYTES_MAX,
   JSON_DEPTH_MAX,
   NAME_BUDGET_BYTES,
   POP_BATCH_DEFAULT,
@@ -158,6 +159,7 @@ export {
   QUEUE_OPTION_NAMES,
 } from './queue-options.ts';
 export type { QueueOptionName, QueueOptions, QueueOptionsPatch } from './queue-options.ts';
+export { clientRequestId } from './request-id.ts';
 export { AckItems } from './requests/ack-items.ts';
 export { parseAck } from './requests/ack.ts';
 export type { AckContext, AckEcho, AckRequest, NothingToAck } from './requests/ack.ts';

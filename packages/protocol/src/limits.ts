@@ -36,6 +36,9 @@ export const BODY_BYTES_MAX_DEFAULT = 64 * 1024 * 1024;
 /** Default of `QUEEN_RAFT_ENTRY_MAX_BYTES`: the largest planned command. */
 export const ENTRY_BYTES_MAX_DEFAULT = 96 * 1024 * 1024;
 
+/** Longest `Idempotency-Key` in bytes of UTF-8. */
+export const IDEMPOTENCY_KEY_BYTES_MAX = 255;
+
 /** Messages that a pop may take when it does not say. */
 export const POP_BATCH_DEFAULT = 200;
 

@@ -4,7 +4,7 @@
 //
 // Record: id (four u32), u32 size of the outcome, outcome.
 
-import { assert } from '@queen-ts/base';
+import { assert, copyBytes } from '@queen-ts/base';
 import type { Id128 } from '@queen-ts/protocol';
 import { hashWords } from './hash.ts';
 
@@ -78,9 +78,10 @@ export class RecentRequests {
     let chunk = this.#chunks.at(-1);
     if (chunk === undefined || chunk.used + size > chunk.bytes.length) chunk = this.#open(size);
     const at = chunk.used;
-    id.forEach((word, i) => chunk.view.setUint32(at + i * 4, word, true));
-    chunk.view.setUint32(at + 16, outcome.length, true);
-    chunk.bytes.set(outcome, at + RECORD_HEAD_BYTES);
+    const { view } = chunk;
+    for (let word = 0; word < 4; word += 1) view.setUint32(at + word * 4, id[word]!, true);
+    view.setUint32(at + 16, outcome.length, true);
+    copyBytes(outcome, 0, outcome.length, chunk.bytes, at + RECORD_HEAD_BYTES);
     chunk.used += size;
     chunk.lastUs = nowUs;
     this.#index(chunk, at);
@@ -90,7 +91,7 @@ export class RecentRequests {
   /** The outcome of an id, lent until the next change; undefined when it is not remembered. */
   find(id: Id128): Uint8Array | undefined {
     if (this.#count === 0) return undefined;
-    this.#words.set(id);
+    for (let word = 0; word < 4; word += 1) this.#words[word] = id[word]!;
     const position = this.#slots[this.#slotOf(this.#words)]!;
     if (position === 0) return undefined;
     const chunk = this.#chunkAt(position);

@@ -32,13 +32,19 @@ const TAG = {
 /**
  * Writes the outcome of a command; false, and nothing written, when a repeat needs none: it would do no
  * harm (extensions), has its own memory (pops under a lease), or the command is not complete yet.
+ * @param isSameCommand whether a repeat is the same command down to the minted ids, as a node sends it
+ * again; a client's is only alike.
  */
-export function writeOutcome(writer: ByteWriter, outcome: Outcome, command: Command): boolean {
+export function writeOutcome(
+  writer: ByteWriter,
+  outcome: Outcome,
+  { command, isSameCommand }: { readonly command: Command; readonly isSameCommand: boolean },
+): boolean {
   switch (outcome.kind) {
     case 'push':
       if (command.kind !== 'push') return false;
       writer.u8(TAG.push);
-      writePushOutcome(writer, outcome, command);
+      writePushOutcome(writer, outcome, { command, isSameCommand });
       return true;
     case 'ack':
       writer.u8(TAG.ack);
@@ -52,7 +58,7 @@ export function writeOutcome(writer: ByteWriter, outcome: Outcome, command: Comm
     case 'transaction':
       if (command.kind !== 'transaction') return false;
       writer.u8(TAG.transaction);
-      writeTransaction(writer, outcome, command);
+      writeTransaction(writer, outcome, { command, isSameCommand });
       return true;
     case 'configure':
       writer.u8(TAG.configure);
@@ -189,13 +195,20 @@ function readControl(reader: ByteReader, tag: number, command: Command): Outcome
 function writeTransaction(
   writer: ByteWriter,
   outcome: OutcomeOf<'transaction'>,
-  command: TransactionCommand,
+  {
+    command,
+    isSameCommand,
+  }: {
+    readonly command: TransactionCommand;
+    readonly isSameCommand: boolean;
+  },
 ): void {
   writeId(writer, outcome.transactionId);
   writer.varint(outcome.acks.length);
   for (const ack of outcome.acks) writeAckOutcome(writer, ack);
   writer.u8(outcome.push === undefined ? 0 : 1);
-  if (outcome.push !== undefined) writePushOutcome(writer, outcome.push, pushOf(command));
+  if (outcome.push === undefined) return;
+  writePushOutcome(writer, outcome.push, { command: pushOf(command), isSameCommand });
 }
 
 function readTransaction(reader: ByteReader, command: TransactionCommand): Outcome | undefined {

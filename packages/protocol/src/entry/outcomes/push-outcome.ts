@@ -1,7 +1,7 @@
 // A push's outcome as it is remembered for a repeat of the request. Most pushes store everything: then a
 // base offset for each group says it all, and ids follow from the first one.
 //
-//   u8 form, varint items, id of the first message, then
+//   u8 form (with 128: the id of the first message follows), varint items, then
 //   WHOLE  for each group with something to store: varint base offset
 //   ITEMS  for each item that is no repeat: u8 status, then
 //            queued     varint offset, varint position of its id behind the first
@@ -20,26 +20,26 @@ import { readId, writeId } from '../fields.ts';
 
 const FORM = { WHOLE: 0, ITEMS: 1 } as const;
 
+/** Added to the form where a repeat would bring other ids than the first attempt. */
+const HAS_ID = 128;
+
 type Errors = Map<number, { readonly code: ErrorCode; readonly message: string }>;
 
-/** Writes the outcome of `command`. */
+/**
+ * Writes the outcome of `command`.
+ * @param isSameCommand whether a repeat is the same command, so that its ids need not be written.
+ */
 export function writePushOutcome(
   writer: ByteWriter,
   outcome: PushOutcome,
-  command: PushCommand,
+  { command, isSameCommand }: { readonly command: PushCommand; readonly isSameCommand: boolean },
 ): void {
   const isWhole = isEverythingStored(outcome, command);
-  writer.u8(isWhole ? FORM.WHOLE : FORM.ITEMS);
+  writer.u8((isWhole ? FORM.WHOLE : FORM.ITEMS) | (isSameCommand ? 0 : HAS_ID));
   writer.varint(command.itemCount);
-  writeId(writer, command.idBase);
-  if (!isWhole) {
-    writeItems(writer, outcome, command);
-    return;
-  }
-  forEachGroup(command, (positions) => {
-    const first = positions.find((position) => isFirst(command, position));
-    if (first !== undefined) writer.varint(outcome.offsets[first]!);
-  });
+  if (!isSameCommand) writeId(writer, command.idBase);
+  if (isWhole) writeWhole(writer, outcome, command);
+  else writeItems(writer, outcome, command);
 }
 
 /** Reads what was written for a command with the same items; undefined when that cannot be. */
@@ -54,17 +54,18 @@ export function readPushOutcome(reader: ByteReader, command: PushCommand): PushO
   } as const;
   const form = reader.u8();
   if (reader.varint() !== itemCount) return undefined;
-  const idBase = readId(reader);
-  if (form === FORM.WHOLE) readWhole(reader, outcome, { ...command, idBase });
+  const idBase = (form & HAS_ID) === 0 ? command.idBase : readId(reader);
+  if ((form & ~HAS_ID) === FORM.WHOLE) readWhole(reader, outcome, { ...command, idBase });
   else readItems(reader, outcome, { ...command, idBase });
   answerRepeats(outcome, command);
   return { ...outcome, errors: outcome.errors.size === 0 ? undefined : outcome.errors };
 }
 
 function isEverythingStored({ statuses }: PushOutcome, command: PushCommand): boolean {
-  return statuses.every(
-    (status, position) => status === PUSH_STATUS.QUEUED || !isFirst(command, position),
-  );
+  for (let position = 0; position < statuses.length; position += 1) {
+    if (statuses[position] !== PUSH_STATUS.QUEUED && isFirst(command, position)) return false;
+  }
+  return true;
 }
 
 function isFirst({ itemColumns }: PushCommand, position: number): boolean {
@@ -76,6 +77,18 @@ function forEachGroup(command: PushCommand, visit: (positions: Uint32Array) => v
   for (let group = 0; group < groupColumns.length; group += PUSH_GROUP.WIDTH) {
     const start = groupColumns[group + PUSH_GROUP.ORDER_START]!;
     visit(order.subarray(start, start + groupColumns[group + PUSH_GROUP.ORDER_COUNT]!));
+  }
+}
+
+/** A group's messages are one append: the first offset says them all. */
+function writeWhole(writer: ByteWriter, outcome: PushOutcome, command: PushCommand): void {
+  const { groupColumns, order } = command;
+  for (let group = 0; group < groupColumns.length; group += PUSH_GROUP.WIDTH) {
+    const start = groupColumns[group + PUSH_GROUP.ORDER_START]!;
+    const end = start + groupColumns[group + PUSH_GROUP.ORDER_COUNT]!;
+    let at = start;
+    while (at < end && !isFirst(command, order[at]!)) at += 1;
+    if (at < end) writer.varint(outcome.offsets[order[at]!]!);
   }
 }
 
