@@ -18,6 +18,9 @@ export const PUSH_ITEMS_MAX = 2 ** 24;
 /** Longest namespace or task label of a queue in bytes of UTF-8. */
 export const LABEL_BYTES_MAX = 411;
 
+/** Most items of one ack, and most acks of one transaction: as many as one pop can deliver. */
+export const ACK_ITEMS_MAX = 65_536;
+
 /** Longest transaction id in bytes of UTF-8. */
 export const TRANSACTION_ID_BYTES_MAX = 65_535;
 

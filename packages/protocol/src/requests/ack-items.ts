@@ -9,7 +9,7 @@ import { OPEN_OBJECT } from '../json/characters.ts';
 import { MemberSpans } from '../json/member-spans.ts';
 import { FAILED, JsonScanner } from '../json/scanner.ts';
 import { NameSet, stringAt, UNPAIRED, unescape } from '../json/strings.ts';
-import { ACK_ERROR_TEXT_LENGTH_MAX } from '../limits.ts';
+import { ACK_ERROR_TEXT_LENGTH_MAX, ACK_ITEMS_MAX } from '../limits.ts';
 import type { Refused } from '../outcomes.ts';
 import { readPartitionId } from '../partition-id.ts';
 import { refuse } from './refusal.ts';
@@ -50,6 +50,11 @@ export type AckColumns = Pick<
   | 'statuses'
   | 'errors'
 >;
+
+/** What a request with too many acks is told. */
+export function tooManyAcks(): string {
+  return `one request may acknowledge ${ACK_ITEMS_MAX} messages: send the rest in another`;
+}
 
 /** The columns of one request; their meaning is that of `AckCommand`. */
 export class AckItems {
@@ -146,7 +151,10 @@ export class AckItems {
 
   #readElement(start: number, hashKey: HashKey): number {
     const { scanner } = this;
-    if (scanner.bytes[start] !== OPEN_OBJECT && this.problem === undefined) {
+    if (this.problem !== undefined) return scanner.skipValue(start);
+    if (this.count === ACK_ITEMS_MAX) {
+      this.problem = refuse('too_large', tooManyAcks());
+    } else if (scanner.bytes[start] !== OPEN_OBJECT) {
       const what = 'must be an object with "transactionId" and "partitionId"';
       this.problem = refuse('bad_body', `acknowledgments[${this.count}] ${what}`);
     }

@@ -1,7 +1,12 @@
 import { hash128, parseUuid } from '@queen-ts/base';
 import { describe, expect, it } from 'vitest';
 import { ACK_LEASE, ACK_STATUS, NO_PARTITION } from '../commands.ts';
-import { ACK_ERROR_TEXT_LENGTH_MAX, DEFAULT_TENANT, QUEUE_MODE_GROUP } from '../limits.ts';
+import {
+  ACK_ERROR_TEXT_LENGTH_MAX,
+  ACK_ITEMS_MAX,
+  DEFAULT_TENANT,
+  QUEUE_MODE_GROUP,
+} from '../limits.ts';
 import { partitionIdText } from '../partition-id.ts';
 import { AckItems } from './ack-items.ts';
 import { parseAck } from './ack.ts';
@@ -134,6 +139,13 @@ describe('parseAck', () => {
     expect([...command.txnHashes.subarray(0, 8)]).toEqual(Array<number>(8).fill(0));
     expect([...command.txnHashes.subarray(16)]).toEqual([0, 0, 0, 0]);
     expect(echoes({ kind: 'request', command, echo }).slice(0, 3)).toEqual(['', '', '"x"']);
+  });
+
+  it('refuses more items than one pop can deliver, without reading them all', () => {
+    const acknowledgments = Array.from({ length: ACK_ITEMS_MAX }, () => ({}));
+    expect(request({ acknowledgments }).command.itemCount).toBe(ACK_ITEMS_MAX);
+    const refused = parse(JSON.stringify({ acknowledgments: [...acknowledgments, 7, {}] }));
+    expect(refused).toMatchObject({ kind: 'refused', code: 'too_large' });
   });
 
   it('keeps error texts: other types as JSON, long ones cut', () => {

@@ -3,7 +3,7 @@ import type { Id128 } from '@queen-ts/base';
 import { describe, expect, test } from 'vitest';
 import { renderRolledBack, renderTransaction } from '../answers/transaction.ts';
 import { ACK_LEASE, ACK_STATUS, PUSH_ITEM } from '../commands.ts';
-import { QUEUE_MODE_GROUP } from '../limits.ts';
+import { ACK_ITEMS_MAX, QUEUE_MODE_GROUP } from '../limits.ts';
 import type { AckOutcome, PushOutcome } from '../outcomes.ts';
 import { partitionIdText } from '../partition-id.ts';
 import { parseTransaction } from './transaction.ts';
@@ -199,6 +199,11 @@ describe('a transaction that makes no sense', () => {
       'a transaction id that is too long',
       { operations: [{ type: 'push', queue: 'q', payload: 1, transactionId: 'x'.repeat(70_000) }] },
       'bad_request',
+    ],
+    [
+      'more acks than one pop can deliver',
+      { operations: Array.from({ length: ACK_ITEMS_MAX + 1 }, () => ack()) },
+      'too_large',
     ],
   ])('%s', (_, body, expected) => {
     expect(problem(body)).toBe(expected);

@@ -8,10 +8,10 @@ import type { AckCommand, Id128, TransactionCommand } from '../commands.ts';
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../json/characters.ts';
 import { MemberSpans } from '../json/member-spans.ts';
 import { NameSet, stringAt } from '../json/strings.ts';
-import { QUEUE_MODE_GROUP } from '../limits.ts';
+import { ACK_ITEMS_MAX, QUEUE_MODE_GROUP } from '../limits.ts';
 import { nameBudgetError } from '../names.ts';
 import type { Refused, RolledBack } from '../outcomes.ts';
-import { AckItems } from './ack-items.ts';
+import { AckItems, tooManyAcks } from './ack-items.ts';
 import { PushItems } from './push-items.ts';
 import { pushCommandOf, refuseSub } from './push.ts';
 import type { PushContext } from './push.ts';
@@ -108,6 +108,7 @@ class TransactionParser {
   readonly #context: TransactionContext;
   readonly #push = new PushItems();
   readonly #ackGroups = new Map<string, AckGroup>();
+  #ackCount = 0;
   readonly #sources: number[] = [];
   readonly #positions: number[] = [];
 
@@ -193,6 +194,8 @@ class TransactionParser {
   }
 
   #noteAck(spans: MemberSpans, start: number): void {
+    this.#ackCount += 1;
+    if (this.#ackCount > ACK_ITEMS_MAX) throw new Rejection(refuse('too_large', tooManyAcks()));
     const named = this.#text(spans, OPERATION.GROUP) ?? '';
     const group = named === '' ? QUEUE_MODE_GROUP : named;
     let acks = this.#ackGroups.get(group);
