@@ -6,7 +6,7 @@ import type {
   ReplayDeadLetterCommand,
   SeekCommand,
   SubscribeCommand,
-} from '@queen-ts/engine';
+} from '@queen-ts/protocol';
 import { modelPush } from './push.ts';
 import type { PushVerdict } from './push.ts';
 import { tailOf } from './state.ts';

@@ -4,16 +4,15 @@
 import { deepStrictEqual, ok } from 'node:assert/strict';
 import { PUSH_STATUS, QUEUE_MODE_GROUP } from '@queen-ts/protocol';
 import type { Id128 } from '@queen-ts/base';
+import type { DeadLetterView, Engine } from '@queen-ts/engine';
 import type {
   AdminCommand,
   AdminOutcome,
-  DeadLetterView,
   DeletedDeadLettersOutcome,
   DeleteGroupOutcome,
-  Engine,
   SeekCommand,
   SeekOutcome,
-} from '@queen-ts/engine';
+} from '@queen-ts/protocol';
 import {
   modelDeadLetters,
   modelDeleteGroup,

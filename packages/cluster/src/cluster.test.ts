@@ -25,6 +25,19 @@ function clientOf(cluster: TestCluster) {
       const command = popCommand({ queue: 'orders' }, ids.mint(1));
       return broker.pop(command, { deadlineUs, wait: true, signal });
     },
+    pushToPartitions(broker: NodeBroker, count: number): Promise<Outcome> {
+      const items = Array.from({ length: count }, (_, i) => ({
+        queue: 'orders',
+        partition: `p-${i}`,
+      }));
+      const command = pushCommand(items, { idBase: ids.mint(count), hashKey: broker.hashKey });
+      return broker.submit(command, options);
+    },
+    seek(broker: NodeBroker): Promise<Outcome> {
+      const target = { kind: 'end' } as const;
+      const scope = { queue: 'orders', partition: undefined, group: 'g' };
+      return broker.submit({ kind: 'seek', ...scope, target }, options);
+    },
     pop(broker: NodeBroker): Promise<Outcome> {
       const { signal } = new AbortController();
       const command = popCommand({ queue: 'orders', batch: 100 }, ids.mint(1));
@@ -145,5 +158,26 @@ describe('three brokers', () => {
     expect(expectKind(again, 'push').offsets).toEqual(expectKind(first, 'push').offsets);
     const popped = expectKind(await settled(cluster, client.pop(broker)), 'pop');
     expect(popped.messageCount).toBe(1);
+  });
+
+  it('tell that a long command was cut short by the loss of its leader; again it completes', async () => {
+    const cluster = await TestCluster.start();
+    const client = clientOf(cluster);
+    const old = cluster.leader();
+    await settled(cluster, client.pushToPartitions(old.broker, 2500));
+    const cut = client.seek(old.broker).then(() => 'answered', codeOf);
+    // Long enough for the first of three steps to be on its way.
+    await cluster.time.pass(300);
+    cluster.isolated.add(old.id);
+    await cluster.time.pass(5_000_000);
+    expect(await cut).toBe('outcome_unknown');
+    const { broker } = cluster.leader();
+    const again = expectKind(await settled(cluster, client.seek(broker)), 'seek');
+    expect(again).toMatchObject({ found: true, partitionsUpdated: 2500 });
+    cluster.isolated.clear();
+    await cluster.time.pass(5_000_000);
+    const cursors = [...cluster.brokers.values()].map((member) => member.status().cursors);
+    expect(cursors).toEqual([2500, 2500, 2500]);
+    expect(cluster.failures).toEqual([]);
   });
 });

@@ -1,21 +1,5 @@
 // The public door of @queen-ts/engine.
 
-export type {
-  AdminCommand,
-  AdminOutcome,
-  DeletedDeadLettersOutcome,
-  DeleteDeadLettersCommand,
-  DeleteGroupCommand,
-  DeleteGroupOutcome,
-  PurgeDeadLettersCommand,
-  ReplayDeadLetterCommand,
-  ReplayDeadLetterOutcome,
-  SeekCommand,
-  SeekOutcome,
-  SeekTarget,
-  SubscribeCommand,
-  SubscribeOutcome,
-} from './admin/commands.ts';
 export type { FrozenState } from './checkpoint/frozen-state.ts';
 export { EngineRestorer } from './checkpoint/restorer.ts';
 export { Engine } from './engine.ts';

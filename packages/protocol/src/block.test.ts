@@ -275,4 +275,20 @@ describe('damaged blocks', () => {
     expect(() => reader(bytes, { payload: () => bytes.subarray(1) })).toThrow(CodecError);
     expect(() => reader(bytes.subarray(0, 40))).toThrow(CodecError);
   });
+
+  it('keeps trace ids, and takes no room for them where no message has one', () => {
+    const command = commandOf(MIXED.slice(0, 2), 'sub');
+    const without = written(sourceOf(command));
+    const traceIds = Uint32Array.of(0, 0, 0, 0, 1, 2, 3, 4);
+    const bytes = written(sourceOf({ ...command, traceIds }));
+    expect(bytes.length).toBe(without.length + 32);
+    const block = reader(bytes);
+    expect([block.traceId(0), block.traceId(1)]).toEqual([undefined, [1, 2, 3, 4]]);
+    expect(block.producerSub).toBe('sub');
+    expect(itemsOf(block, 0, 2)).toEqual(MIXED.slice(0, 2));
+    const first = { from: 0, toExclusive: 1 };
+    expect(written(sourceOf({ ...command, traceIds }, first))).toEqual(
+      written(sourceOf(command, first)),
+    );
+  });
 });
