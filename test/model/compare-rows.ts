@@ -142,7 +142,9 @@ function compareCursor(
     isPassed || allowed.includes(attempts),
     `${where} counts ${attempts} attempts, not ${allowed.join('|')}`,
   );
-  cursor.attempt = { from: row.attemptFrom, counts: [row.attemptCount] };
+  cursor.attempt = isPassed
+    ? { from: next, counts: [0, row.attemptCount] }
+    : { from: row.attemptFrom, counts: [row.attemptCount] };
   const { retryCount } = row;
   ok(
     cursor.retries.includes(retryCount),

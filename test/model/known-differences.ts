@@ -7,15 +7,15 @@ export type KnownDifference =
   | 'removedInProcessing'
   /** A message is found by a later occurrence of its id although an earlier one is retained. */
   | 'laterMatch'
-  /** A wildcard pop of a queue with a delay and a window names the one where the other holds. */
-  | 'delayOrWindow'
+  /** A wildcard pop of a queue with a delay or a window names one that holds nothing back now. */
+  | 'staleReason'
   /** Resuming pops does not wake those of groups that the engine does not know. */
   | 'resumeUnknown';
 
 const TOLERATED: ReadonlySet<KnownDifference> = new Set([
   'removedInProcessing',
   'laterMatch',
-  'delayOrWindow',
+  'staleReason',
   'resumeUnknown',
 ]);
 

@@ -20,6 +20,8 @@ import { claimableOf, isLive, startOf, TICK_US } from './visibility.ts';
 /** Most messages of one conflating pop (reference §2.6). */
 const CONFLATED_MAX = 64;
 
+const STALE_REASONS = ['empty', 'delayed', 'window'] as const;
+
 /** What one partition gave. */
 export interface ModelClaim {
   readonly queue: string;
@@ -68,18 +70,17 @@ export function modelPop(queues: ModelQueues, pop: PopCommand, choices: PopChoic
   const claims: ModelClaim[] = [];
   const reasons = new Set<EmptyReason>();
   let isHeldBack = false;
-  for (const candidate of inEngineOrder(scope.candidates, choices)) {
+  for (const candidate of inEngineOrder(scope.candidates, pop, choices)) {
     const budget = budgetLeft(pop, claims, conflations.includes(true));
     if (budget === 0) break;
     const claim = claimFrom(candidate, pop, { ...choices, budget });
     if ('messages' in claim) claims.push(claim);
     else {
       for (const reason of claim) reasons.add(reason);
-      if (!claim.includes('empty')) isHeldBack = true;
       const { delayedProcessing, windowBuffer } = candidate.queue.options;
-      const hasBoth = delayedProcessing > 0 && windowBuffer > 0 && isTolerated('delayOrWindow');
-      if (hasBoth && claim.includes('delayed')) reasons.add('window');
-      if (hasBoth && claim.includes('window')) reasons.add('delayed');
+      const mayBeStale = isTolerated('staleReason') && delayedProcessing + windowBuffer > 0;
+      if (mayBeStale) for (const reason of STALE_REASONS) reasons.add(reason);
+      else if (!claim.includes('empty')) isHeldBack = true;
     }
   }
   if (isHeldBack) reasons.delete('empty');
@@ -174,14 +175,18 @@ function visitOf(
 }
 
 /** The partitions the engine claimed, in its order, then all others: none of those may be ready. */
-function inEngineOrder(candidates: readonly Candidate[], choices: PopChoices): Candidate[] {
+function inEngineOrder(
+  candidates: readonly Candidate[],
+  pop: PopCommand,
+  choices: PopChoices,
+): Candidate[] {
   const rest = [...candidates];
   const ordered: Candidate[] = [];
   for (const { queue, partition } of choices.visited) {
     const at = rest.findIndex((it) => it.queue.name === queue && it.partition.name === partition);
     if (at >= 0) ordered.push(...rest.splice(at, 1));
   }
-  return choices.mayStopEarly && candidates.length > 1 ? ordered : [...ordered, ...rest];
+  return choices.mayStopEarly && pop.scope.kind !== 'partition' ? ordered : [...ordered, ...rest];
 }
 
 function claimFrom(
@@ -195,7 +200,10 @@ function claimFrom(
   const row = queue.groups.get(pop.group);
   const next = cursor?.next ?? startOf(partition, { name: pop.group, row }, pop.subscription);
   const found = claimableOf(queue, partition, { cursor, next, nowUs });
-  if (found.kind === 'none') return found.reasons;
+  if (found.kind === 'none') {
+    const now = claimableOf(queue, partition, { cursor, next, nowUs: choices.nowUs });
+    return now.kind === 'none' ? [...found.reasons, ...now.reasons] : found.reasons;
+  }
   const isConflating = conflates(queue, pop.group);
   const from = isConflating ? found.toExclusive - 1 : found.from;
   const seen = visitOf(queue, partition, choices);
