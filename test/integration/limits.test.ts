@@ -98,9 +98,10 @@ describe('a broker whose room for pushes is taken', () => {
     const slow = await RawConnection.open(broker.client.url);
     slow.send(
       'POST /api/v1/push HTTP/1.1\r\nHost: broker\r\n' +
-        `Content-Length: ${MEBIBYTE - 100}\r\n\r\n{"items":`,
+        `Content-Length: ${MEBIBYTE}\r\n\r\n{"items":${' '.repeat(MEBIBYTE - 1000)}`,
     );
-    const push = { items: [{ queue, payload: 'x'.repeat(100_000) }] };
+    // Small bodies have room of their own; this one needs what the slow one holds.
+    const push = { items: [{ queue, payload: 'x'.repeat(400_000) }] };
     const refused = await eventuallyRefused(push);
     expect(expectJson<ErrorBody>(refused, 429).code).toBe('overloaded');
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
