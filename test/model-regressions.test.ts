@@ -178,4 +178,14 @@ describe('engine and model agree', () => {
       pop({ group: 1, batch: 200, partitions: 3, autoAck: true, waitSeconds: 600 }),
     );
   });
+
+  it('when pops are resumed that waited before their groups were known', () => {
+    expectAgreement(
+      { op: 'maintenance', requests: 'pop', paused: true },
+      pop({ waitSeconds: 600 }),
+      pop({ route: 'partition', group: 1, waitSeconds: 600 }),
+      push({}),
+      { op: 'maintenance', requests: 'pop', paused: false },
+    );
+  });
 });

@@ -8,15 +8,12 @@ export type KnownDifference =
   /** A message is found by a later occurrence of its id although an earlier one is retained. */
   | 'laterMatch'
   /** A wildcard pop of a queue with a delay or a window names one that holds nothing back now. */
-  | 'staleReason'
-  /** Resuming pops does not wake those of groups that the engine does not know. */
-  | 'resumeUnknown';
+  | 'staleReason';
 
 const TOLERATED: ReadonlySet<KnownDifference> = new Set([
   'removedInProcessing',
   'laterMatch',
   'staleReason',
-  'resumeUnknown',
 ]);
 
 /** True while the difference is tolerated. */

@@ -76,11 +76,11 @@ export function modelPop(queues: ModelQueues, pop: PopCommand, choices: PopChoic
     const claim = claimFrom(candidate, pop, { ...choices, budget });
     if ('messages' in claim) claims.push(claim);
     else {
-      for (const reason of claim) reasons.add(reason);
       const { delayedProcessing, windowBuffer } = candidate.queue.options;
       const mayBeStale = isTolerated('staleReason') && delayedProcessing + windowBuffer > 0;
-      if (mayBeStale) for (const reason of STALE_REASONS) reasons.add(reason);
-      else if (!claim.includes('empty')) isHeldBack = true;
+      const fitting = mayBeStale ? [...claim, ...STALE_REASONS] : claim;
+      for (const reason of fitting) reasons.add(reason);
+      if (!fitting.includes('empty')) isHeldBack = true;
     }
   }
   if (isHeldBack) reasons.delete('empty');

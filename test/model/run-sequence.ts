@@ -10,7 +10,6 @@ import { compareListing } from './compare-listing.ts';
 import { compareRows } from './compare-rows.ts';
 import { Deliveries } from './deliveries.ts';
 import { Fairness } from './fairness.ts';
-import { isTolerated } from './known-differences.ts';
 import { modelExtend, modelRelease } from './leases.ts';
 import { LogRows, readSpan } from './log-rows.ts';
 import { GROUPS, OVERSIZED } from './operations.ts';
@@ -163,9 +162,6 @@ export class SequenceRun {
       operation,
     );
     if (operation.op === 'deleteGroup') this.#parked.dropGroup(GROUPS[operation.group]!);
-    if (operation.op === 'maintenance' && isTolerated('resumeUnknown')) {
-      this.#parked.clear(this.#replicas.leader);
-    }
     // Groups look at their queues afresh, in an order of their own.
     this.#fairness.restart();
     this.#afterCommand();
