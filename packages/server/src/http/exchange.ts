@@ -28,3 +28,11 @@ export function socketSides(
   const outgoing = bindings?.outgoing;
   return incoming === undefined || outgoing === undefined ? undefined : { incoming, outgoing };
 }
+
+/** A request header by its lower-case name. Node's own headers cost nothing to look at; Hono's are built. */
+export function requestHeader(exchange: Exchange, name: string): string | undefined {
+  const headers = socketSides(exchange)?.incoming.headers;
+  if (headers === undefined) return exchange.req.header(name);
+  const value = headers[name];
+  return typeof value === 'string' ? value : value?.join(', ');
+}

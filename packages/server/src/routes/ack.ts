@@ -9,11 +9,11 @@ import {
   renderAck,
 } from '@queen-ts/protocol';
 import type { AckContext } from '@queen-ts/protocol';
-import { deadlineIn } from '../edge.ts';
 import type { Edge } from '../edge.ts';
 import { jsonBytes } from '../http/answers.ts';
 import { refusedAnswer } from '../http/error-answer.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { requestOptions } from '../http/request-options.ts';
 import { withBody } from '../http/with-body.ts';
 import type { Route } from './route.ts';
 
@@ -25,8 +25,8 @@ export function ackRoutes(edge: Edge): readonly Route[] {
     scratch: new AckItems(),
   };
   const admission = { budget: edge.controlBudget, bytesMax: edge.config.bodyBytesMax };
-  const handle = (_exchange: Exchange, body: Uint8Array): Promise<Response> =>
-    ack(edge, context, body);
+  const handle = (exchange: Exchange, body: Uint8Array): Promise<Response> =>
+    ack(edge, context, exchange, body);
   const handler = (exchange: Exchange): Promise<Response> => withBody(exchange, admission, handle);
   return [
     { method: 'POST', path: '/api/v1/ack', handler },
@@ -34,15 +34,21 @@ export function ackRoutes(edge: Edge): readonly Route[] {
   ];
 }
 
-async function ack(edge: Edge, context: AckContext, body: Uint8Array): Promise<Response> {
+async function ack(
+  edge: Edge,
+  context: AckContext,
+  exchange: Exchange,
+  body: Uint8Array,
+): Promise<Response> {
   const { broker, config, counters } = edge;
   counters.ackRequests += 1;
   const request = parseAck(body, context);
   if (request.kind === 'refused') return refusedAnswer(request, counters);
   if (request.kind === 'nothing') return jsonBytes(EMPTY_ACK_ANSWER);
-  const outcome = await broker.submit(request.command, {
-    deadlineUs: deadlineIn(edge, config.statementTimeoutMs),
-  });
+  const outcome = await broker.submit(
+    request.command,
+    requestOptions(edge, exchange, config.statementTimeoutMs),
+  );
   if (outcome.kind === 'refused') return refusedAnswer(outcome, counters);
   assert(outcome.kind === 'ack', () => `an ack came to ${outcome.kind}`);
   counters.ackMessages += request.command.itemCount;

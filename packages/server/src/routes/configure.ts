@@ -3,11 +3,11 @@
 import { assert } from '@queen-ts/base';
 import { DEFAULT_TENANT, parseConfigure, renderConfigure } from '@queen-ts/protocol';
 import type { ConfigureContext } from '@queen-ts/protocol';
-import { deadlineIn } from '../edge.ts';
 import type { Edge } from '../edge.ts';
 import { jsonBytes } from '../http/answers.ts';
 import { refusedAnswer } from '../http/error-answer.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { requestOptions } from '../http/request-options.ts';
 import { withBody } from '../http/with-body.ts';
 import type { Route } from './route.ts';
 
@@ -18,8 +18,8 @@ export function configureRoutes(edge: Edge): readonly Route[] {
     tenant: DEFAULT_TENANT,
   };
   const admission = { budget: edge.controlBudget, bytesMax: edge.config.bodyBytesMax };
-  const handle = (_exchange: Exchange, body: Uint8Array): Promise<Response> =>
-    configure(edge, context, body);
+  const handle = (exchange: Exchange, body: Uint8Array): Promise<Response> =>
+    configure(edge, context, exchange, body);
   return [
     {
       method: 'POST',
@@ -32,13 +32,15 @@ export function configureRoutes(edge: Edge): readonly Route[] {
 async function configure(
   edge: Edge,
   context: ConfigureContext,
+  exchange: Exchange,
   body: Uint8Array,
 ): Promise<Response> {
   const command = parseConfigure(body, context);
   if (command.kind === 'refused') return refusedAnswer(command, edge.counters);
-  const outcome = await edge.broker.submit(command, {
-    deadlineUs: deadlineIn(edge, edge.config.statementTimeoutMs),
-  });
+  const outcome = await edge.broker.submit(
+    command,
+    requestOptions(edge, exchange, edge.config.statementTimeoutMs),
+  );
   if (outcome.kind === 'refused') return refusedAnswer(outcome, edge.counters);
   assert(outcome.kind === 'configure', () => `a configuration came to ${outcome.kind}`);
   return jsonBytes(renderConfigure(outcome));

@@ -2,12 +2,12 @@
 
 import { assert } from '@queen-ts/base';
 import { parseExtend, renderExtend } from '@queen-ts/protocol';
-import { deadlineIn } from '../edge.ts';
 import type { Edge } from '../edge.ts';
 import { jsonBytes } from '../http/answers.ts';
 import { refusedAnswer } from '../http/error-answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { pathSegment } from '../http/target.ts';
+import { requestOptions } from '../http/request-options.ts';
 import { withBody } from '../http/with-body.ts';
 import type { Route } from './route.ts';
 
@@ -30,9 +30,10 @@ export function leaseRoutes(edge: Edge): readonly Route[] {
 
 async function extend(edge: Edge, exchange: Exchange, body: Uint8Array): Promise<Response> {
   const leaseId = pathSegment(exchange, LEASE_SEGMENT);
-  const outcome = await edge.broker.submit(parseExtend(leaseId, body), {
-    deadlineUs: deadlineIn(edge, edge.config.statementTimeoutMs),
-  });
+  const outcome = await edge.broker.submit(
+    parseExtend(leaseId, body),
+    requestOptions(edge, exchange, edge.config.statementTimeoutMs),
+  );
   if (outcome.kind === 'refused') return refusedAnswer(outcome, edge.counters);
   assert(outcome.kind === 'extend', () => `an extension came to ${outcome.kind}`);
   return jsonBytes(renderExtend(outcome, leaseId));

@@ -9,11 +9,11 @@ import {
   renderPush,
 } from '@queen-ts/protocol';
 import type { PushContext } from '@queen-ts/protocol';
-import { deadlineIn } from '../edge.ts';
 import type { Edge } from '../edge.ts';
 import { jsonBytes } from '../http/answers.ts';
 import { refusedAnswer } from '../http/error-answer.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { requestOptions } from '../http/request-options.ts';
 import { withBody } from '../http/with-body.ts';
 import type { Route } from './route.ts';
 
@@ -27,8 +27,8 @@ export function pushRoutes(edge: Edge): readonly Route[] {
     scratch: new PushItems(),
   };
   const admission = { budget: edge.pushBudget, bytesMax: edge.config.bodyBytesMax };
-  const handle = (_exchange: Exchange, body: Uint8Array): Promise<Response> =>
-    push(edge, context, body);
+  const handle = (exchange: Exchange, body: Uint8Array): Promise<Response> =>
+    push(edge, context, exchange, body);
   return [
     {
       method: 'POST',
@@ -38,15 +38,21 @@ export function pushRoutes(edge: Edge): readonly Route[] {
   ];
 }
 
-async function push(edge: Edge, context: PushContext, body: Uint8Array): Promise<Response> {
+async function push(
+  edge: Edge,
+  context: PushContext,
+  exchange: Exchange,
+  body: Uint8Array,
+): Promise<Response> {
   const { broker, config, counters } = edge;
   counters.pushRequests += 1;
   const command = parsePush(body, context);
   if (command.kind === 'refused') return refusedAnswer(command, counters);
   if (command.kind === 'nothing') return jsonBytes(EMPTY_PUSH_ANSWER, 201);
-  const outcome = await broker.submit(command, {
-    deadlineUs: deadlineIn(edge, config.pushTimeoutMs),
-  });
+  const outcome = await broker.submit(
+    command,
+    requestOptions(edge, exchange, config.pushTimeoutMs),
+  );
   if (outcome.kind === 'refused') return refusedAnswer(outcome, counters);
   assert(outcome.kind === 'push', () => `a push came to ${outcome.kind}`);
   counters.pushMessages += command.itemCount;

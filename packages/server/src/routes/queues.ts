@@ -6,7 +6,6 @@ import { readQueueSizes } from '@queen-ts/engine';
 import type { QueueFilter } from '@queen-ts/engine';
 import { renderDeleteQueue } from '@queen-ts/protocol';
 import type { QueryReader } from '@queen-ts/protocol';
-import { deadlineIn } from '../edge.ts';
 import type { Edge } from '../edge.ts';
 import { json, jsonBytes } from '../http/answers.ts';
 import { queryOf, readState } from '../http/control.ts';
@@ -16,6 +15,7 @@ import { queryPage } from '../http/json-body.ts';
 import { objectPieces, pacedJson, Pieces } from '../http/paced-json.ts';
 import { pathSegment } from '../http/target.ts';
 import { fullQueueList, laneQueueList, queueDepth, queueDetail } from './queue-list.ts';
+import { requestOptions } from '../http/request-options.ts';
 import type { Route } from './route.ts';
 
 /** Position of the queue in the path. */
@@ -106,7 +106,7 @@ async function deleteQueue(edge: Edge, exchange: Exchange): Promise<Response> {
   const queue = pathSegment(exchange, QUEUE_SEGMENT);
   const outcome = await edge.broker.submit(
     { kind: 'deleteQueue', queue },
-    { deadlineUs: deadlineIn(edge, edge.config.statementTimeoutMs) },
+    requestOptions(edge, exchange, edge.config.statementTimeoutMs),
   );
   if (outcome.kind === 'refused') return refusedAnswer(outcome, edge.counters);
   assert(outcome.kind === 'deleteQueue', () => `a deletion came to ${outcome.kind}`);

@@ -8,11 +8,11 @@ import {
   renderTransaction,
 } from '@queen-ts/protocol';
 import type { TransactionContext } from '@queen-ts/protocol';
-import { deadlineIn } from '../edge.ts';
 import type { Edge } from '../edge.ts';
 import { jsonBytes } from '../http/answers.ts';
 import { refusedAnswer } from '../http/error-answer.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { requestOptions } from '../http/request-options.ts';
 import { withBody } from '../http/with-body.ts';
 import type { Route } from './route.ts';
 
@@ -25,8 +25,8 @@ export function transactionRoutes(edge: Edge): readonly Route[] {
     tenant: DEFAULT_TENANT,
   };
   const admission = { budget: edge.pushBudget, bytesMax: edge.config.bodyBytesMax };
-  const handle = (_exchange: Exchange, body: Uint8Array): Promise<Response> =>
-    commit(edge, context, body);
+  const handle = (exchange: Exchange, body: Uint8Array): Promise<Response> =>
+    commit(edge, context, exchange, body);
   return [
     {
       method: 'POST',
@@ -39,6 +39,7 @@ export function transactionRoutes(edge: Edge): readonly Route[] {
 async function commit(
   edge: Edge,
   context: TransactionContext,
+  exchange: Exchange,
   body: Uint8Array,
 ): Promise<Response> {
   const { broker, config, counters } = edge;
@@ -49,9 +50,10 @@ async function commit(
     return jsonBytes(renderRolledBack(request), request.status);
   }
   const { command } = request;
-  const outcome = await broker.submit(command, {
-    deadlineUs: deadlineIn(edge, config.statementTimeoutMs),
-  });
+  const outcome = await broker.submit(
+    command,
+    requestOptions(edge, exchange, config.statementTimeoutMs),
+  );
   if (outcome.kind === 'refused') return refusedAnswer(outcome, counters);
   if (outcome.kind === 'rolledBack') return jsonBytes(renderRolledBack(outcome));
   assert(outcome.kind === 'transaction', () => `a transaction came to ${outcome.kind}`);
