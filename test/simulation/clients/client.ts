@@ -22,7 +22,7 @@ const HELD_CLAIMS_MAX = 4;
 const OPEN_PUSHES_MAX = 8;
 
 /** Time for a request once the faults are over, in microseconds. */
-const PATIENT_US = 2_000_000;
+const PATIENT_US = 1_000_000;
 
 /** Values that a client may push again. */
 const KNOWN_PUSHES_MAX = 16;
@@ -238,7 +238,7 @@ export class Client {
   /** Nobody answered: asks whom the others name as the leader, or somebody else. */
   #retarget(): void {
     const { leader, nodes } = this.#cluster;
-    const isNamed = leader !== undefined && this.#dice.chance(0.7);
+    const isNamed = leader !== undefined && (this.#isRetryingOnly || this.#dice.chance(0.7));
     this.#target = isNamed ? leader.id : this.#dice.pick(nodes).id;
   }
 

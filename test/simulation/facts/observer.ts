@@ -1,7 +1,7 @@
 // Watches a running cluster and turns what it sees into facts: who leads, what is durable, what is
 // committed, what each node applied.
 
-import type { Entry, Message } from '@queen-ts/raft';
+import type { CheckpointMeta, Entry, Message } from '@queen-ts/raft';
 import type { Facts } from '../invariants/invariant.ts';
 import { InvariantSuite } from '../invariants/suite.ts';
 import type { Process } from '../nodes/process.ts';
@@ -61,6 +61,10 @@ export class Observer implements NodeWatch, Facts {
 
   appended(node: SimNode, entries: readonly Entry[]): void {
     this.suite.tell('appended', node, entries);
+  }
+
+  checkpointed(node: SimNode, meta: CheckpointMeta): void {
+    this.suite.tell('checkpointed', node, meta);
   }
 
   /** Looks at a node after something happened there. */

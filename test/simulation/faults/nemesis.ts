@@ -99,6 +99,9 @@ export class Nemesis {
         return this.#later(() => (node.disk.writeFault = 'none'));
       case 'bitFlip':
         return this.#flip(node);
+      case 'checkpointFlip':
+        node.disk.flipCheckpointBit();
+        return;
       case 'wipe':
         return this.#wipe(node);
       case 'wallJump':

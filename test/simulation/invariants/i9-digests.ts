@@ -2,7 +2,9 @@
 // the digest that the reference engine had there; in the end the rows are compared one by one.
 
 import { dump } from '@queen-ts/engine/testing';
+import type { CheckpointMeta } from '@queen-ts/raft';
 import type { Process } from '../nodes/process.ts';
+import type { SimNode } from '../nodes/sim-node.ts';
 import type { Facts, Invariant } from './invariant.ts';
 
 /** Compares digests. */
@@ -25,6 +27,18 @@ export class Digests implements Invariant {
     const digest = engine.digest();
     if (closedIndex === 0 || digest === expected) return undefined;
     return `node ${process.host.id} has digest ${digest} after entry ${closedIndex}, not ${expected}`;
+  }
+
+  /** A checkpoint holds what was committed up to its index, and nothing else. */
+  checkpointed(node: SimNode, meta: CheckpointMeta): string | undefined {
+    const { committed } = this.#facts;
+    let index = meta.index;
+    while (index > 0 && index <= committed.lastIndex && committed.digest(index) === undefined) {
+      index -= 1;
+    }
+    return index === 0 || meta.digest === committed.digest(index)
+      ? undefined
+      : `node ${node.id} keeps a checkpoint at ${meta.index} that is not what was committed`;
   }
 
   finished(): string | undefined {

@@ -3,7 +3,7 @@
 
 import type { Effect, PopCommand } from '@queen-ts/protocol';
 import type { AckOutcome, PopOutcome, PushOutcome } from '@queen-ts/protocol';
-import type { Entry, Message } from '@queen-ts/raft';
+import type { CheckpointMeta, Entry, Message } from '@queen-ts/raft';
 import type { CommittedLog } from '../facts/committed-log.ts';
 import type { Ledger } from '../facts/ledger.ts';
 import type { Process } from '../nodes/process.ts';
@@ -78,6 +78,8 @@ export interface Invariant {
   received?(message: Message): string | undefined;
   /** Entries became durable on a node. */
   appended?(node: SimNode, entries: readonly Entry[]): string | undefined;
+  /** A checkpoint became durable on a node. */
+  checkpointed?(node: SimNode, meta: CheckpointMeta): string | undefined;
   /** An entry is seen committed for the first time, in the last entry of `facts.committed`. */
   committed?(entry: Entry): string | undefined;
   /** An effect of it, before the ledger takes it in. */

@@ -1,8 +1,8 @@
 // Planted bugs of the driver and of the engine.
 
-import { InFlight, Replica } from '@queen-ts/cluster/internals';
+import { CheckpointJob, InFlight, Replica } from '@queen-ts/cluster/internals';
 import type { InFlightEntry } from '@queen-ts/cluster/internals';
-import { Engine } from '@queen-ts/engine';
+import { Engine, EngineRestorer } from '@queen-ts/engine';
 import type { Mutant } from './mutant.ts';
 import { replaceMethod } from './mutant.ts';
 
@@ -79,7 +79,28 @@ const forgetDedup: Mutant = {
   install: () => onFirstCycle(({ state }) => state.dedup.forgetBefore(Infinity)),
 };
 
-/** Leases end ten times too early. */
+/** Checkpoints come without the transaction ids. */
+const forgetDedupInCheckpoint: Mutant = {
+  name: 'forget-dedup-in-checkpoint',
+  what: 'a state that is loaded from a checkpoint knows no transaction ids',
+  install: () =>
+    replaceMethod(EngineRestorer.prototype, 'finish', (finish) => {
+      return function (this: EngineRestorer): Engine {
+        const engine = finish.call(this);
+        engine.state.dedup.forgetBefore(Infinity);
+        return engine;
+      };
+    }),
+};
+
+/** A checkpoint of planned entries counts once others were committed in their place. */
+const checkpointNewerThanLog: Mutant = {
+  name: 'checkpoint-newer-than-log',
+  what: 'a checkpoint contains entries that never committed',
+  install: () => replaceMethod(CheckpointJob.prototype, 'leadershipLost', () => () => {}),
+};
+
+/** Pops do not see how long a lease still has. */
 const shortLeases: Mutant = {
   name: 'short-leases',
   what: 'a pop takes a partition whose lease has not run out',
@@ -103,5 +124,7 @@ export const BROKER_MUTANTS: readonly Mutant[] = [
   keepDeposedState,
   reuseOffset,
   forgetDedup,
+  forgetDedupInCheckpoint,
+  checkpointNewerThanLog,
   shortLeases,
 ];

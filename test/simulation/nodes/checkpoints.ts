@@ -1,5 +1,5 @@
-// The checkpoints of one simulated disk. A finished one survives every death of a process, one that is
-// being written none; a replaced disk has none. Opening the log compares it with the checkpoint.
+// The checkpoints of one simulated disk. One is durable when its last write is, a crash before that
+// leaves the one before it; a damaged one is passed over. Opening the log compares it with the state.
 
 import { assert } from '@queen-ts/base';
 import type {
@@ -12,28 +12,29 @@ import type {
   LogReader,
 } from '@queen-ts/raft';
 import { DiskError } from './disk-error.ts';
-import type { SimDisk } from './disk.ts';
+import type { DiskUser, SimDisk } from './disk.ts';
+import type { FailureLatch } from './stores.ts';
 
-/** Small enough for a history of seconds to take several. */
-export const CHECKPOINT_LOG_BYTES_MIN = 1_500;
-
-interface Stored {
+/** A durable checkpoint. */
+export interface StoredCheckpoint {
   readonly meta: CheckpointMeta;
+  /** Term of the log record that it stands at. */
   readonly term: number;
   readonly pieces: readonly Uint8Array[];
   readonly sizeBytes: number;
 }
 
-/** The newest checkpoint of each disk. */
-const STORED = new WeakMap<SimDisk, Stored>();
-
 /** CheckpointStore of one process. */
 export class SimCheckpointStore implements CheckpointStore {
   readonly #disk: SimDisk;
+  readonly #user: DiskUser;
+  readonly #latch: FailureLatch;
   #log: LogReader | undefined;
 
-  constructor(disk: SimDisk) {
+  constructor(disk: SimDisk, user: DiskUser, latch: FailureLatch) {
     this.#disk = disk;
+    this.#user = user;
+    this.#latch = latch;
   }
 
   /** Gives the log that checkpoints are taken of; throws CORRUPTION if it is not the one at `from`. */
@@ -45,12 +46,12 @@ export class SimCheckpointStore implements CheckpointStore {
   }
 
   get newest(): { readonly index: number; readonly sizeBytes: number } | undefined {
-    const stored = STORED.get(this.#disk);
+    const stored = this.#disk.checkpoint;
     return stored && { index: stored.meta.index, sizeBytes: stored.sizeBytes };
   }
 
   async load(visitor: CheckpointVisitor): Promise<LoadedCheckpoint | undefined> {
-    const stored = STORED.get(this.#disk);
+    const stored = this.#disk.checkpoint;
     if (stored === undefined) return undefined;
     const { meta, term, pieces, sizeBytes } = stored;
     visitor.begin(meta);
@@ -63,15 +64,16 @@ export class SimCheckpointStore implements CheckpointStore {
     const pieces: Uint8Array[] = [];
     return {
       write: (piece) => Promise.resolve(void pieces.push(piece)),
-      finish: (meta) => Promise.resolve(this.#finish(meta, pieces)),
+      finish: (meta) => this.#finish(meta, pieces),
       abandon: () => Promise.resolve(),
     };
   }
 
-  #finish(meta: CheckpointMeta, pieces: readonly Uint8Array[]): void {
+  async #finish(meta: CheckpointMeta, pieces: readonly Uint8Array[]): Promise<void> {
     const term = this.#log?.term(meta.index);
     assert(term !== undefined, () => `checkpoint at ${meta.index} beyond the log`);
     const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
-    STORED.set(this.#disk, { meta, term, pieces, sizeBytes });
+    const stored = { meta, term, pieces, sizeBytes };
+    await this.#latch.write(() => this.#disk.saveCheckpoint(this.#user, stored));
   }
 }

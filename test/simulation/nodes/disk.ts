@@ -2,9 +2,10 @@
 // begun; a crash in between loses, keeps or tears them. Damage and errors come from the nemesis.
 
 import { assert } from '@queen-ts/base';
-import type { Entry, HardState } from '@queen-ts/raft';
+import type { CheckpointMeta, Entry, HardState } from '@queen-ts/raft';
 import type { Dice } from '../world/dice.ts';
 import type { World } from '../world/world.ts';
+import type { StoredCheckpoint } from './checkpoints.ts';
 import { DiskError } from './disk-error.ts';
 
 /** How a disk may misbehave in ways that no operator would accept: planted bugs of the store. */
@@ -38,9 +39,11 @@ interface DiskRecord {
   damaged: Entry | undefined;
 }
 
+type WriteKind = 'append' | 'save' | 'checkpoint';
+
 /** A write that is on its way. */
 interface PendingWrite {
-  readonly kind: 'append' | 'save';
+  readonly kind: WriteKind;
   readonly makeDurable: () => void;
   isDone: boolean;
 }
@@ -66,18 +69,25 @@ export class SimDisk {
   readonly #world: World;
   readonly #dice: Dice;
   readonly #onAppended: (entries: readonly Entry[]) => void;
+  readonly #onCheckpoint: (meta: CheckpointMeta) => void;
   #records: DiskRecord[] = [];
   #hardState = ZERO_STATE;
   #pending: PendingWrite[] = [];
   #busyUntilUs = 0;
   #damagedCount = 0;
+  #checkpoint: StoredCheckpoint | undefined;
+  /** Pieces of it as they would be read if nobody checked; undefined while it is whole. */
+  #damagedPieces: readonly Uint8Array[] | undefined;
   /** With the bug that swallows errors: what this process writes is lost from here on. */
   #isSwallowing = false;
   writeFault: WriteFault = 'none';
   /** Added to every write. */
   slownessUs = 0;
 
-  /** @param onAppended called with entries that have become durable. */
+  /**
+   * @param onAppended called with entries that have become durable.
+   * @param onCheckpoint called when a checkpoint has.
+   */
   constructor(options: {
     readonly nodeId: number;
     readonly incarnation: number;
@@ -85,6 +95,7 @@ export class SimDisk {
     readonly world: World;
     readonly dice: Dice;
     readonly onAppended: (entries: readonly Entry[]) => void;
+    readonly onCheckpoint: (meta: CheckpointMeta) => void;
   }) {
     this.nodeId = options.nodeId;
     this.incarnation = options.incarnation;
@@ -92,6 +103,7 @@ export class SimDisk {
     this.#world = options.world;
     this.#dice = options.dice;
     this.#onAppended = options.onAppended;
+    this.#onCheckpoint = options.onCheckpoint;
   }
 
   /** Index of the last durable record, 0 when there is none. */
@@ -145,6 +157,27 @@ export class SimDisk {
     });
   }
 
+  /** Makes a checkpoint durable in place of the one before. */
+  saveCheckpoint(user: DiskUser, checkpoint: StoredCheckpoint): Promise<void> {
+    return this.#write(user, 'checkpoint', () => {
+      this.#checkpoint = checkpoint;
+      this.#damagedPieces = undefined;
+      this.#world.trace.add(
+        () => `disk ${this.nodeId}: checkpoint at ${checkpoint.meta.index} is durable`,
+      );
+      this.#onCheckpoint(checkpoint.meta);
+    });
+  }
+
+  /** The newest checkpoint that is whole. */
+  get checkpoint(): StoredCheckpoint | undefined {
+    if (this.#checkpoint === undefined || this.#damagedPieces === undefined) {
+      return this.#checkpoint;
+    }
+    if (!this.bugs.acceptsDamage) return undefined;
+    return { ...this.#checkpoint, pieces: this.#damagedPieces };
+  }
+
   /** The process is gone: each write on its way was lost, or reached the disk all the same. */
   crash(): void {
     let isLosing = false;
@@ -159,6 +192,18 @@ export class SimDisk {
       else isLosing = true;
     }
     this.#pending = [];
+  }
+
+  /** Flips a bit in the checkpoint, which a node survives; false when there is none. */
+  flipCheckpointBit(): boolean {
+    const pieces = this.#checkpoint?.pieces.map((piece) => piece.slice());
+    if (pieces === undefined || this.#damagedPieces !== undefined) return false;
+    const piece = this.#dice.pick(pieces);
+    const at = this.#dice.below(piece.length);
+    piece[at] = piece[at]! ^ (1 << this.#dice.below(8));
+    this.#damagedPieces = pieces;
+    this.#world.trace.add(() => `disk ${this.nodeId}: a bit of the checkpoint flips`);
+    return true;
   }
 
   /** Flips a bit in a durable record; false when there is none that could carry it. */
@@ -201,7 +246,7 @@ export class SimDisk {
     if (record.damaged !== undefined) this.#damagedCount -= 1;
   }
 
-  #write(user: DiskUser, kind: 'append' | 'save', makeDurable: () => void): Promise<void> {
+  #write(user: DiskUser, kind: WriteKind, makeDurable: () => void): Promise<void> {
     const { syncUs, jitterUs } = this.#world.profile.disk;
     const durationUs = syncUs + this.#dice.below(jitterUs + 1) + this.slownessUs;
     // One head: a write is not done before those that began earlier.

@@ -6,7 +6,7 @@ import { openBroker } from '@queen-ts/cluster';
 import type { NodeBroker, Scheduler } from '@queen-ts/cluster';
 import type { Entry, LogStore, Message, NodeId } from '@queen-ts/raft';
 import type { World } from '../world/world.ts';
-import { CHECKPOINT_LOG_BYTES_MIN, SimCheckpointStore } from './checkpoints.ts';
+import { SimCheckpointStore } from './checkpoints.ts';
 import type { DiskError } from './disk-error.ts';
 import type { SimDisk } from './disk.ts';
 import type { NodeClock } from './node-clock.ts';
@@ -110,7 +110,7 @@ export class Process implements StoreUser, Scheduler {
     const { world, id, voters, disk, clock } = this.host;
     const { electionMs, heartbeatMs, limits } = world.profile;
     const hardState = new SimHardStateStore(disk, this, this.#latch);
-    const checkpoints = new SimCheckpointStore(disk);
+    const checkpoints = new SimCheckpointStore(disk, this, this.#latch);
     return openBroker(
       {
         nodeId: id,
@@ -126,7 +126,7 @@ export class Process implements StoreUser, Scheduler {
         rng: new Dice(world.seed, 1000 + id * 1000 + this.generation),
         scheduler: this,
         engineLimits: ENGINE_LIMITS_DEFAULT,
-        limits: { ...limits, checkpointLogBytesMin: CHECKPOINT_LOG_BYTES_MIN },
+        limits,
         electionMs,
         heartbeatMs,
         genesis: { clusterId: [id, 2, 3, 4], hashKey: Uint32Array.of(id, 6, 7, 8) },

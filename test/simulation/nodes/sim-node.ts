@@ -1,6 +1,6 @@
 // One node: a disk and clocks that last, and the process that runs on them now.
 
-import type { Entry, Message, NodeId } from '@queen-ts/raft';
+import type { CheckpointMeta, Entry, Message, NodeId } from '@queen-ts/raft';
 import type { Dice } from '../world/dice.ts';
 import type { World } from '../world/world.ts';
 import { DiskError } from './disk-error.ts';
@@ -14,6 +14,7 @@ import type { ProcessHost } from './process.ts';
 export interface NodeWatch {
   sent(process: Process, message: Message): void;
   appended(node: SimNode, entries: readonly Entry[]): void;
+  checkpointed(node: SimNode, meta: CheckpointMeta): void;
 }
 
 /** Time that a supervisor takes at least to start a process again, in microseconds. */
@@ -148,6 +149,7 @@ export class SimNode implements ProcessHost {
       world: this.world,
       dice: this.#dice,
       onAppended: (entries) => this.#watch.appended(this, entries),
+      onCheckpoint: (meta) => this.#watch.checkpointed(this, meta),
     });
   }
 }

@@ -22,6 +22,7 @@ export const FAULT_KINDS = [
   'writeError',
   'diskFull',
   'bitFlip',
+  'checkpointFlip',
   'wipe',
   'wallJump',
 ] as const;
@@ -239,6 +240,7 @@ function limitsOf(dice: Dice): BrokerLimits {
     appendBytesMax: dice.pick([1, 300, 1024 * 1024]),
     appendInFlightBytesMax: dice.pick([1, 1_000, 8 * 1024 * 1024]),
     parkedPopsMax: dice.pick([1, 3, 100_000]),
+    checkpointLogBytesMin: dice.pick([1, 500, 1_500, 10_000]),
   };
 }
 
