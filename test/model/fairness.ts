@@ -5,6 +5,9 @@ import { ok } from 'node:assert/strict';
 import type { ModelQueues } from './state.ts';
 import { isClaimable, knownPairs } from './visibility.ts';
 
+/** The engine notices the end of a lease, a delay or a window this much later at most. */
+const TIMER_RESOLUTION_US = 1000;
+
 /** Counts who was served while others waited. */
 export class Fairness {
   readonly #queues: ModelQueues;
@@ -24,7 +27,7 @@ export class Fairness {
   refresh(nowUs: number): void {
     const waiting = new Set<string>();
     for (const pair of knownPairs(this.#queues.values())) {
-      const isReady = isClaimable(pair, nowUs);
+      const isReady = isClaimable(pair, nowUs - TIMER_RESOLUTION_US);
       if (isReady) waiting.add(keyOf(pair.queue.name, pair.group, pair.partition.name));
     }
     for (const key of this.#served.keys()) {
