@@ -1,0 +1,48 @@
+// The conformance suite as tests: one per rule, all run at once beforehand. Against the broker that
+// QUEEN_CONFORMANCE_URL names, else against a fresh node.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BrokerProcess } from '../support/broker-process.ts';
+import { coverageTable } from './coverage-table.ts';
+import { runSuite } from './run-suite.ts';
+import type { Finding, SectionFindings } from './run-suite.ts';
+import { SECTIONS } from './sections/index.ts';
+
+const SUITE_DEADLINE_MS = 180_000;
+
+const state: { findings: SectionFindings[]; broker: BrokerProcess | undefined } = {
+  findings: [],
+  broker: undefined,
+};
+
+beforeAll(async () => {
+  const given = process.env['QUEEN_CONFORMANCE_URL'];
+  if (given === undefined) state.broker = await BrokerProcess.launch();
+  state.findings = await runSuite(given ?? state.broker?.url ?? '', SECTIONS);
+}, SUITE_DEADLINE_MS);
+
+afterAll(async () => {
+  await state.broker?.dispose();
+  process.stdout.write(`\n${coverageTable(state.findings)}\n\n`);
+});
+
+describe.each(SECTIONS.map(({ title, rules }, position) => ({ title, rules, position })))(
+  '$title',
+  ({ rules, position }) => {
+    const findingOf = (at: number): Finding | undefined => state.findings[position]?.findings[at];
+    rules.forEach(({ sentence, check }, at) => {
+      if (check === undefined) return;
+      it(sentence, () => {
+        const finding = findingOf(at);
+        if (finding?.verdict === 'broken') throw finding.error;
+        expect(finding?.verdict).not.toBe('mended');
+      });
+    });
+  },
+);
+
+it('every rule has a sentence of its own that names its paragraph', () => {
+  const sentences = SECTIONS.flatMap(({ rules }) => rules.map(({ sentence }) => sentence));
+  expect(sentences.filter((sentence) => !/^§\d+(\.\d+)? \S/.test(sentence))).toEqual([]);
+  expect(sentences.filter((sentence, i) => sentences.indexOf(sentence) !== i)).toEqual([]);
+});
