@@ -2,17 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { IDEMPOTENCY_KEY_BYTES_MAX } from './limits.ts';
 import { clientRequestId } from './request-id.ts';
 
-const CONTEXT = { hashKey: Uint32Array.of(1, 2, 3, 4), tenant: 't' };
+const CONTEXT = { hashKey: Uint32Array.of(1, 2, 3, 4), tenant: 't', request: 'POST /push' };
 
 describe('the request id of a client’s key', () => {
-  test('is the same for the same key and tenant, and another otherwise', () => {
+  test('is the same for the same key, request and tenant, and another otherwise', () => {
     const ids = [
       clientRequestId('order-1', CONTEXT),
       clientRequestId('order-2', CONTEXT),
       clientRequestId('order-1', { ...CONTEXT, tenant: 'u' }),
+      clientRequestId('order-1', { ...CONTEXT, request: 'POST /ack' }),
       clientRequestId('order-1', { ...CONTEXT, hashKey: Uint32Array.of(1, 2, 3, 5) }),
     ].map((id) => JSON.stringify(id));
-    expect(new Set(ids).size).toBe(4);
+    expect(new Set(ids).size).toBe(5);
     expect(clientRequestId('order-1', CONTEXT)).toMatchObject({ isClientKey: true });
     expect(JSON.stringify(clientRequestId('order-1', CONTEXT))).toBe(ids[0]);
   });

@@ -47,7 +47,7 @@ async function ack(
   if (request.kind === 'nothing') return jsonBytes(EMPTY_ACK_ANSWER);
   const outcome = await broker.submit(
     request.command,
-    requestOptions(edge, exchange, config.statementTimeoutMs),
+    requestOptions(edge, { exchange, body, timeoutMs: config.statementTimeoutMs }),
   );
   if (outcome.kind === 'refused') return refusedAnswer(outcome, counters);
   assert(outcome.kind === 'ack', () => `an ack came to ${outcome.kind}`);

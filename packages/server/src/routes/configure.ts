@@ -39,7 +39,7 @@ async function configure(
   if (command.kind === 'refused') return refusedAnswer(command, edge.counters);
   const outcome = await edge.broker.submit(
     command,
-    requestOptions(edge, exchange, edge.config.statementTimeoutMs),
+    requestOptions(edge, { exchange, body, timeoutMs: edge.config.statementTimeoutMs }),
   );
   if (outcome.kind === 'refused') return refusedAnswer(outcome, edge.counters);
   assert(outcome.kind === 'configure', () => `a configuration came to ${outcome.kind}`);

@@ -32,7 +32,7 @@ async function extend(edge: Edge, exchange: Exchange, body: Uint8Array): Promise
   const leaseId = pathSegment(exchange, LEASE_SEGMENT);
   const outcome = await edge.broker.submit(
     parseExtend(leaseId, body),
-    requestOptions(edge, exchange, edge.config.statementTimeoutMs),
+    requestOptions(edge, { exchange, body, timeoutMs: edge.config.statementTimeoutMs }),
   );
   if (outcome.kind === 'refused') return refusedAnswer(outcome, edge.counters);
   assert(outcome.kind === 'extend', () => `an extension came to ${outcome.kind}`);

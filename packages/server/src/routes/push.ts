@@ -51,7 +51,7 @@ async function push(
   if (command.kind === 'nothing') return jsonBytes(EMPTY_PUSH_ANSWER, 201);
   const outcome = await broker.submit(
     command,
-    requestOptions(edge, exchange, config.pushTimeoutMs),
+    requestOptions(edge, { exchange, body, timeoutMs: config.pushTimeoutMs }),
   );
   if (outcome.kind === 'refused') return refusedAnswer(outcome, counters);
   assert(outcome.kind === 'push', () => `a push came to ${outcome.kind}`);

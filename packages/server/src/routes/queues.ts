@@ -106,7 +106,7 @@ async function deleteQueue(edge: Edge, exchange: Exchange): Promise<Response> {
   const queue = pathSegment(exchange, QUEUE_SEGMENT);
   const outcome = await edge.broker.submit(
     { kind: 'deleteQueue', queue },
-    requestOptions(edge, exchange, edge.config.statementTimeoutMs),
+    requestOptions(edge, { exchange, timeoutMs: edge.config.statementTimeoutMs }),
   );
   if (outcome.kind === 'refused') return refusedAnswer(outcome, edge.counters);
   assert(outcome.kind === 'deleteQueue', () => `a deletion came to ${outcome.kind}`);

@@ -52,7 +52,7 @@ async function commit(
   const { command } = request;
   const outcome = await broker.submit(
     command,
-    requestOptions(edge, exchange, config.statementTimeoutMs),
+    requestOptions(edge, { exchange, body, timeoutMs: config.statementTimeoutMs }),
   );
   if (outcome.kind === 'refused') return refusedAnswer(outcome, counters);
   if (outcome.kind === 'rolledBack') return jsonBytes(renderRolledBack(outcome));
