@@ -37,6 +37,8 @@ export async function runSuite(
   const client = new HttpClient(url);
   const prefix = `cf${randomDigits()}-`;
   try {
+    // A broker that is not there is one error, not one per rule.
+    await client.queues({ limit: 1 });
     const found = await mapAll(
       sections.flatMap(({ rules }) => rules),
       (rule) => find(rule, new Scene(client, prefix)),

@@ -2,6 +2,7 @@
 
 import type { Section } from '../rule.ts';
 import { ACK } from './ack.ts';
+import { ADDITIONS } from './additions.ts';
 import { CONFIGURE } from './configure.ts';
 import { CONSUMER_GROUPS } from './consumer-groups.ts';
 import { CONVENTIONS } from './conventions.ts';
@@ -36,4 +37,5 @@ export const SECTIONS: readonly Section[] = [
   DEDUP,
   RETENTION,
   LABELS,
+  ADDITIONS,
 ];

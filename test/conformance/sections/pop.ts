@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { rule, uncheckedRule } from '../rule.ts';
 import type { Rule, Section } from '../rule.ts';
 import { expectError, expectKeys, first, payloads, UUID } from '../scene.ts';
+import { CONFLATION } from './conflation.ts';
 
 const TOP_KEYS =
   'success queue partition partitionId leaseId consumerGroup messages partitionsClaimed';
@@ -549,10 +550,7 @@ const leases: readonly Rule[] = [
   }),
 ];
 
-const conflating: readonly Rule[] = [
-  uncheckedRule('§2.6 conflation: newest message per partition', 'not served yet'),
-  uncheckedRule('§2.6 conflation: echo and conflict flags', 'not served yet'),
-  uncheckedRule('§2.6 conflation: refusals', 'not served yet'),
+const autopilot: readonly Rule[] = [
   rule('§2.7 with autopilot the plain defaults or the chosen sizes apply', async (scene) => {
     await scene.fill(3);
     expect((await scene.claim({ autopilot: true })).messages).toHaveLength(3);
@@ -563,5 +561,13 @@ const conflating: readonly Rule[] = [
 /** §2. */
 export const POP: Section = {
   title: '2 pop',
-  rules: [...parameters, ...response, ...effects, ...starts, ...leases, ...conflating],
+  rules: [
+    ...parameters,
+    ...response,
+    ...effects,
+    ...starts,
+    ...leases,
+    ...CONFLATION,
+    ...autopilot,
+  ],
 };

@@ -227,7 +227,6 @@ const others: readonly Rule[] = [
     );
     expect(partitions).toHaveLength(1);
   }),
-  uncheckedRule('§7 depth of a conflating group', 'conflation is not served yet'),
   uncheckedRule('§7 kvRows and timerRows count', 'riders are not served yet'),
 ];
 
