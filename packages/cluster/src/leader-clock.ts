@@ -1,24 +1,70 @@
-// The time that a leader stamps into entries: monotonic time plus an offset fixed when the
-// leadership starts, strictly increasing in log order (design §7). A jump of the wall clock can
-// neither end a lease early nor freeze one.
+// The time that a leader stamps into entries: it goes on where the log's time stands, runs with the
+// monotonic clock, strictly increasing in log order, and approaches the wall clock so slowly that a
+// jump of that can neither end a lease early nor freeze one (design §7).
 
 import { assert } from '@queen-ts/base';
 import type { Clock } from '@queen-ts/base';
 
+/** One part in this many of the time that passes goes into approaching the wall clock: 500 ppm. */
+const SLEW_DIVISOR = 2000;
+
+/**
+ * Entries arrive soon after their stamp, or they are old ones that a node catches up with: more than
+ * this behind, their arrival says nothing about the log's time now.
+ */
+const ARRIVAL_US_MAX = 1_000_000;
+
+/**
+ * The log's time as a node that does not lead saw it pass, so that a wall clock that jumped does not
+ * count when this node takes over. Of a clock that was off from the start it cannot know.
+ */
+export class LogTime {
+  readonly #clock: Clock;
+  #seen: { readonly logUs: number; readonly monotonicUs: number } | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** An entry with this stamp arrived, or a leadership of this node ended at this time. */
+  observe(logUs: number): void {
+    const expectedUs = this.nowUs() ?? this.#clock.wallUs();
+    const isFirst = this.#seen === undefined;
+    // Later ones may be ahead of what is expected: this node may have slept.
+    if (logUs < expectedUs - ARRIVAL_US_MAX) return;
+    if (isFirst && logUs > expectedUs + ARRIVAL_US_MAX) return;
+    this.#seen = { logUs, monotonicUs: this.#clock.monotonicUs() };
+  }
+
+  /** The log's time now; undefined when this process has not seen it pass. */
+  nowUs(): number | undefined {
+    return this.#seen && this.#seen.logUs + this.#clock.monotonicUs() - this.#seen.monotonicUs;
+  }
+}
+
+/** Where the clock of a leadership starts. */
+export interface LeaderClockStart {
+  /** Time of the newest applied entry: the stamps come after it, whatever the wall clock says. */
+  readonly floorUs: number;
+  /** The log's time now as this node saw it pass; without it, the wall clock decides. */
+  readonly logUs: number | undefined;
+}
+
 /** The clock of one leadership. */
 export class LeaderClock {
   readonly #clock: Clock;
-  readonly #offsetUs: number;
+  /** Log time minus monotonic time. */
+  #offsetUs: number;
   #lastUs: number;
+  /** Monotonic time up to which the wall clock was approached. */
+  #slewedToUs: number;
 
-  /**
-   * @param floorUs time of the newest applied entry: this leader's stamps come after it, even when
-   * its wall clock is behind the one of an earlier leader.
-   */
-  constructor(clock: Clock, floorUs: number) {
+  constructor(clock: Clock, { floorUs, logUs }: LeaderClockStart) {
     this.#clock = clock;
     this.#lastUs = floorUs;
-    this.#offsetUs = Math.max(clock.wallUs(), floorUs + 1) - clock.monotonicUs();
+    const monotonicUs = clock.monotonicUs();
+    this.#slewedToUs = monotonicUs;
+    this.#offsetUs = Math.max(logUs ?? clock.wallUs(), floorUs + 1) - monotonicUs;
   }
 
   /** Time now, in microseconds since the epoch as this leadership counts it; not a stamp. */
@@ -28,6 +74,7 @@ export class LeaderClock {
 
   /** A stamp for the next entry: later than every stamp before it. */
   stampUs(): number {
+    this.#approachWallClock();
     const stampUs = Math.max(this.nowUs(), this.#lastUs + 1);
     assert(Number.isSafeInteger(stampUs), () => `time stamp ${stampUs}`);
     this.#lastUs = stampUs;
@@ -37,5 +84,14 @@ export class LeaderClock {
   /** The monotonic time at which {@link nowUs} reaches `atUs`. */
   monotonicAtUs(atUs: number): number {
     return atUs - this.#offsetUs;
+  }
+
+  #approachWallClock(): void {
+    const monotonicUs = this.#clock.monotonicUs();
+    const stepMaxUs = Math.floor((monotonicUs - this.#slewedToUs) / SLEW_DIVISOR);
+    if (stepMaxUs === 0) return;
+    const errorUs = this.#clock.wallUs() - monotonicUs - this.#offsetUs;
+    this.#offsetUs += Math.max(-stepMaxUs, Math.min(stepMaxUs, errorUs));
+    this.#slewedToUs += stepMaxUs * SLEW_DIVISOR;
   }
 }

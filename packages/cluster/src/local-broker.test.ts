@@ -3,6 +3,7 @@
 import type { Outcome } from '@queen-ts/protocol';
 import { describe, expect, it, vi } from 'vitest';
 import { BROKER_LIMITS_DEFAULT } from './limits.ts';
+import { ManualTime } from './testing/manual-scheduler.ts';
 import { expectKind, TestNode } from './testing/test-node.ts';
 
 const ONE = [{ queue: 'orders', partition: 'c-1', id: 'a', data: { n: 1 } }];
@@ -97,6 +98,24 @@ describe('commands that look at much', () => {
     await node.time.settle();
     expect(node.log.appends.length).toBe(before + acks.length);
     expect([...acks, ...unknown].map(({ state }) => state)).toEqual(Array(6).fill('answered'));
+  });
+});
+
+describe('a start', () => {
+  it('ends only when the node can serve, also on a log with history', async () => {
+    const node = await TestNode.start();
+    await node.finish(node.push(ONE));
+    const time = new ManualTime();
+    const remains = node.crash();
+    remains.log.closeGate();
+    let hasStarted = false;
+    const starting = TestNode.start({ ...remains, time }).then(() => (hasStarted = true));
+    await time.pass(500_000);
+    expect(hasStarted).toBe(false);
+    remains.log.openGate();
+    await time.settle();
+    await starting;
+    expect(hasStarted).toBe(true);
   });
 });
 

@@ -22,7 +22,7 @@ import type { CheckpointJobStart, CheckpointSource } from './checkpoint-job.ts';
 import { CommandQueue } from './command-queue.ts';
 import { Deadlines } from './deadlines.ts';
 import type { InFlight } from './in-flight.ts';
-import { LeaderClock } from './leader-clock.ts';
+import { LeaderClock, LogTime } from './leader-clock.ts';
 import type { BrokerLimits } from './limits.ts';
 import { ParkingLot } from './parking-lot.ts';
 import { Planner } from './planner.ts';
@@ -87,6 +87,7 @@ export class LocalBroker implements Broker {
   #soft: SoftState;
   /** Set while this node leads and contains its whole log: it may plan. */
   #leaderClock: LeaderClock | undefined;
+  readonly #logTime: LogTime;
   /** Set once the broker has started. */
   #hashKey: Uint32Array | undefined;
   #failure: Error | undefined;
@@ -104,6 +105,7 @@ export class LocalBroker implements Broker {
     this.#parts = parts;
     this.#raft = raft;
     this.#inFlight = inFlight;
+    this.#logTime = new LogTime(clock);
     const { term, leaderId, role, isIdentityRefused } = raft.status;
     this.#soft = { role, leaderId, term, isIdentityRefused };
     const onFailure = (error: unknown): void => this.#fail(error);
@@ -157,13 +159,17 @@ export class LocalBroker implements Broker {
     });
   }
 
-  /** Starts the timers; resolves once this node knows the cluster's identity. */
+  /** Starts the timers; resolves once this node knows the cluster's identity and can serve. */
   async start(): Promise<void> {
     // An only voter need not wait for an election timeout: there is nobody to ask.
     const voters = this.#raft.status.membership.members.filter((member) => member.role === 'voter');
     if (voters.length === 1) this.#raft.campaign();
     this.#tick();
-    while (this.#replica.engine.identity === undefined || this.#inFlight.size > 0) {
+    while (
+      this.#replica.engine.identity === undefined ||
+      this.#inFlight.size > 0 ||
+      !this.#isServing()
+    ) {
       if (this.#failure !== undefined) throw this.#failure;
       await this.#nextChange();
     }
@@ -396,13 +402,20 @@ export class LocalBroker implements Broker {
     return { engine, index: isAhead ? this.#raft.status.lastIndex : appliedIndex };
   }
 
+  /** A leader serves once it may plan; another member as soon as there is a leader. */
+  #isServing(): boolean {
+    return this.#soft.role === 'leader' ? this.#isReadyToPlan() : this.#soft.leaderId !== 0;
+  }
+
   /** True once this node leads and its engine contains its whole log; starts the leader's clock. */
   #isReadyToPlan(): boolean {
     if (this.#leaderClock !== undefined) return true;
     if (this.#soft.role !== 'leader' || !this.#replica.isCurrent) return false;
     const { hasCommittedInTerm, lastIndex } = this.#raft.status;
     if (!hasCommittedInTerm || lastIndex !== this.#replica.appliedIndex) return false;
-    this.#leaderClock = new LeaderClock(this.#parts.clock, this.#replica.engine.nowUs);
+    const { clock } = this.#parts;
+    const floorUs = this.#replica.engine.nowUs;
+    this.#leaderClock = new LeaderClock(clock, { floorUs, logUs: this.#logTime.nowUs() });
     return true;
   }
 
@@ -463,6 +476,8 @@ export class LocalBroker implements Broker {
       () => `entry ${entry.index} of term ${planned?.term} became one of term ${entry.term}`,
     );
     this.#replica.commit(entry, planned !== undefined);
+    const isNews = planned === undefined && this.#replica.isCurrent && entry.type === 'command';
+    if (isNews) this.#logTime.observe(this.#replica.engine.nowUs);
     this.#checkpoints.committed(entry);
     if (planned !== undefined) this.#answer(planned.settlements);
     this.#barrier.start();
@@ -473,6 +488,7 @@ export class LocalBroker implements Broker {
     const leadsOn = state.role === 'leader' && state.term === this.#soft.term;
     this.#soft = state;
     if (leadsOn || this.#leaderClock === undefined) return;
+    this.#logTime.observe(this.#leaderClock.nowUs());
     this.#leaderClock = undefined;
     const open = this.#inFlight.drain().flatMap((entry) => entry.settlements);
     this.#checkpoints.leadershipLost(this.#replica.appliedIndex);

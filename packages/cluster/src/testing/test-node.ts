@@ -120,6 +120,11 @@ export class TestNode {
 
   /** Starts another node on what a crash of this one would leave. */
   async restart(options: TestNodeOptions = {}): Promise<TestNode> {
+    return TestNode.start({ ...options, ...this.crash() });
+  }
+
+  /** What a crash of this node would leave. */
+  crash(): Required<Pick<TestNodeOptions, 'log' | 'checkpoints' | 'hardState'>> {
     const log = new GatedLog();
     const survivor = this.log.crash();
     const { firstIndex, lastIndex } = survivor;
@@ -127,7 +132,7 @@ export class TestNode {
     if (lastIndex >= firstIndex) log.begin(survivor.entries(range));
     log.sync();
     const checkpoints = this.checkpoints.crash((index) => log.term(index));
-    return TestNode.start({ ...options, log, checkpoints, hardState: this.hardState.crash() });
+    return { log, checkpoints, hardState: this.hardState.crash() };
   }
 
   push(items: readonly PushItem[], waitUs = 30_000_000, requestId?: RequestId): Promise<Outcome> {
