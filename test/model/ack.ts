@@ -241,7 +241,10 @@ function settleCompleted(cursor: ModelCursor, lease: ModelLease, before: number)
 
 /** Counts that a batch starting at `offset` has been delivered. */
 function attemptsAt(cursor: ModelCursor, offset: number): readonly number[] {
-  return cursor.attempt.from === offset ? cursor.attempt.counts : [0];
+  const { from, counts } = cursor.attempt;
+  if (from === offset) return counts;
+  // Whether an attempt still counts after retention removed where it started is open.
+  return from > offset ? [0, ...counts] : [0];
 }
 
 /** Ends a lease whose whole batch is settled. */
