@@ -13,7 +13,7 @@ import type { HeldClaim, Operation, Pop, Push, Settled } from './operations.ts';
 import { ClientPort } from './port.ts';
 
 /** The group whose pops commit on delivery: what is lost on the way to it stays lost. */
-export const AUTO_GROUP = 'auto';
+const AUTO_GROUP = 'auto';
 
 /** Claims that a client holds at most; the oldest are forgotten, and their leases run out. */
 const HELD_CLAIMS_MAX = 4;
