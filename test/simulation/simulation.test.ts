@@ -1,17 +1,17 @@
-// The simulator in every test run: a time-boxed batch of fresh seeds, equal seeds with equal
+// The simulator in every test run: a time-boxed batch of seeds that are new with every commit, equal seeds with equal
 // histories, and planted bugs that must not survive.
 
 import { describe, expect, it } from 'vitest';
 import { mutantOf } from './mutants/mutants.ts';
 import { runSeed } from './run-seed.ts';
-import { freshBase } from './runner/arguments.ts';
 import { describeFailure } from './runner/failure.ts';
 import { runTask } from './runner/worker.ts';
+import { commitSeed } from '../support/commit-seed.ts';
 
 const SECONDS_DEFAULT = 60;
 const SECONDS_MAX = 180;
 
-/** Time for fresh seeds; `SIM_SECONDS` chooses it. */
+/** Time for new seeds; `SIM_SECONDS` chooses it. */
 const SECONDS = Math.min(SECONDS_MAX, Number(process.env.SIM_SECONDS ?? SECONDS_DEFAULT));
 
 /** Seeds that a mutant of the self-check may survive; the others are `npm run sim:mutants`. */
@@ -56,10 +56,10 @@ describe('the simulator', () => {
 });
 
 describe('whole clusters under faults', () => {
-  const base = freshBase();
+  const base = commitSeed();
 
   it(
-    `violate nothing in ${SECONDS} s of fresh seeds from ${base} on`,
+    `violate nothing in ${SECONDS} s of seeds from ${base} on`,
     { timeout: (SECONDS + 60) * 1000 },
     async () => {
       const endMs = performance.now() + SECONDS * 1000;

@@ -47,7 +47,7 @@ export function readArguments(argv: readonly string[]): SimArguments {
 }
 
 /** A base seed that nobody has used yet. */
-export function freshBase(): number {
+function freshBase(): number {
   return 1 + Math.floor(Math.random() * SEED_MAX);
 }
 
