@@ -110,6 +110,14 @@ describe('LogTime', () => {
     expect(late.nowUs()).toBe(HOUR_US);
   });
 
+  it('believes the clock of its own leadership, whatever the wall clock says', () => {
+    const source = manualClock(HOUR_US, 100);
+    const time = new LogTime(source);
+    time.know(3 * HOUR_US);
+    source.state.monotonicUs += 5;
+    expect(time.nowUs()).toBe(3 * HOUR_US + 5);
+  });
+
   it('leaves it to the wall clock when that never agreed with the log', () => {
     const time = new LogTime(manualClock(HOUR_US, 100));
     time.observe(2 * HOUR_US);

@@ -26,14 +26,19 @@ export class LogTime {
     this.#clock = clock;
   }
 
-  /** An entry with this stamp arrived, or a leadership of this node ended at this time. */
+  /** This node led until now, and this is what its clock says. */
+  know(logUs: number): void {
+    this.#seen = { logUs, monotonicUs: this.#clock.monotonicUs() };
+  }
+
+  /** An entry with this stamp arrived. */
   observe(logUs: number): void {
     const expectedUs = this.nowUs() ?? this.#clock.wallUs();
     const isFirst = this.#seen === undefined;
     // Later ones may be ahead of what is expected: this node may have slept.
     if (logUs < expectedUs - ARRIVAL_US_MAX) return;
     if (isFirst && logUs > expectedUs + ARRIVAL_US_MAX) return;
-    this.#seen = { logUs, monotonicUs: this.#clock.monotonicUs() };
+    this.know(logUs);
   }
 
   /** The log's time now; undefined when this process has not seen it pass. */

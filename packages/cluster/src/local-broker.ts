@@ -488,7 +488,7 @@ export class LocalBroker implements Broker {
     const leadsOn = state.role === 'leader' && state.term === this.#soft.term;
     this.#soft = state;
     if (leadsOn || this.#leaderClock === undefined) return;
-    this.#logTime.observe(this.#leaderClock.nowUs());
+    this.#logTime.know(this.#leaderClock.nowUs());
     this.#leaderClock = undefined;
     const open = this.#inFlight.drain().flatMap((entry) => entry.settlements);
     this.#checkpoints.leadershipLost(this.#replica.appliedIndex);
