@@ -8,11 +8,8 @@ import type { Clock } from '@queen-ts/base';
 /** One part in this many of the time that passes goes into approaching the wall clock: 500 ppm. */
 const SLEW_DIVISOR = 2000;
 
-/**
- * Entries arrive soon after their stamp, or they are old ones that a node catches up with: more than
- * this behind, their arrival says nothing about the log's time now.
- */
-const ARRIVAL_US_MAX = 1_000_000;
+/** A first entry whose stamp is farther than this from the wall clock may be old: a node catches up. */
+const FIRST_OFF_US_MAX = 1_000_000;
 
 /**
  * The log's time as a node that does not lead saw it pass, so that a wall clock that jumped does not
@@ -31,14 +28,17 @@ export class LogTime {
     this.#seen = { logUs, monotonicUs: this.#clock.monotonicUs() };
   }
 
-  /** An entry with this stamp arrived. */
+  /** An entry with this stamp arrived: the log's time is not behind it. */
   observe(logUs: number): void {
-    const expectedUs = this.nowUs() ?? this.#clock.wallUs();
-    const isFirst = this.#seen === undefined;
-    // Later ones may be ahead of what is expected: this node may have slept.
-    if (logUs < expectedUs - ARRIVAL_US_MAX) return;
-    if (isFirst && logUs > expectedUs + ARRIVAL_US_MAX) return;
-    this.know(logUs);
+    const expectedUs = this.nowUs();
+    if (this.#seen === undefined || expectedUs === undefined) {
+      if (Math.abs(this.#clock.wallUs() - logUs) <= FIRST_OFF_US_MAX) this.know(logUs);
+      return;
+    }
+    // Most arrive late by what they travelled, some by hours; only as much as clocks drift is believed.
+    const elapsedUs = this.#clock.monotonicUs() - this.#seen.monotonicUs;
+    const driftUs = Math.floor(elapsedUs / SLEW_DIVISOR);
+    if (logUs > expectedUs || driftUs > 0) this.know(Math.max(logUs, expectedUs - driftUs));
   }
 
   /** The log's time now; undefined when this process has not seen it pass. */
