@@ -15,7 +15,7 @@ const SECONDS_MAX = 180;
 const SECONDS = Math.min(SECONDS_MAX, Number(process.env.SIM_SECONDS ?? SECONDS_DEFAULT));
 
 /** Seeds that a mutant of the self-check may survive; the others are `npm run sim:mutants`. */
-const MUTANT_SEEDS_MAX = 50;
+const MUTANT_SEEDS_MAX = 300;
 
 describe('the simulator', () => {
   it('plays the same history for the same seed, bit for bit', async () => {
