@@ -9,7 +9,7 @@ import type { Clock } from '@queen-ts/base';
 const SLEW_DIVISOR = 2000;
 
 /** A first entry whose stamp is farther than this from the wall clock may be old: a node catches up. */
-const FIRST_OFF_US_MAX = 1_000_000;
+const FIRST_OFF_US_MAX = 300_000;
 
 /**
  * The log's time as a node that does not lead saw it pass, so that a wall clock that jumped does not

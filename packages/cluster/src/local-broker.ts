@@ -88,6 +88,8 @@ export class LocalBroker implements Broker {
   /** Set while this node leads and contains its whole log: it may plan. */
   #leaderClock: LeaderClock | undefined;
   readonly #logTime: LogTime;
+  /** Entries up to here were in the log when the process started: they tell nothing of the time. */
+  readonly #oldIndex: number;
   /** Set once the broker has started. */
   #hashKey: Uint32Array | undefined;
   #failure: Error | undefined;
@@ -106,6 +108,7 @@ export class LocalBroker implements Broker {
     this.#raft = raft;
     this.#inFlight = inFlight;
     this.#logTime = new LogTime(clock);
+    this.#oldIndex = raft.status.lastIndex;
     const { term, leaderId, role, isIdentityRefused } = raft.status;
     this.#soft = { role, leaderId, term, isIdentityRefused };
     const onFailure = (error: unknown): void => this.#fail(error);
@@ -476,8 +479,9 @@ export class LocalBroker implements Broker {
       () => `entry ${entry.index} of term ${planned?.term} became one of term ${entry.term}`,
     );
     this.#replica.commit(entry, planned !== undefined);
-    const isNews = planned === undefined && this.#replica.isCurrent && entry.type === 'command';
-    if (isNews) this.#logTime.observe(this.#replica.engine.nowUs);
+    const isApplied = this.#replica.isCurrent && entry.type === 'command';
+    const isArrival = planned === undefined && entry.index > this.#oldIndex;
+    if (isApplied && isArrival) this.#logTime.observe(this.#replica.engine.nowUs);
     this.#checkpoints.committed(entry);
     if (planned !== undefined) this.#answer(planned.settlements);
     this.#barrier.start();
