@@ -57,12 +57,18 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   const world = new World({ seed, profile, isTraced: options.isTraced ?? false });
   const { mutant } = options;
   const takeOut = mutant?.install?.();
+  // What the product does not await, it must not lose either: its process would end.
+  const onUnhandled = (error: unknown): void => {
+    world.violate('nodes stop for a reason', `a promise was left rejected: ${String(error)}`);
+  };
+  process.on('unhandledRejection', onUnhandled);
   try {
     const cluster = new Cluster(world, { ...NO_DISK_BUGS, ...mutant?.disk });
     const run = new Run(world, cluster);
     await run.play();
     return run.result;
   } finally {
+    process.off('unhandledRejection', onUnhandled);
     takeOut?.();
   }
 }

@@ -105,6 +105,7 @@ export function popOperation(cluster: Cluster, pop: Pop, leaseId: Id128): Operat
   return {
     submit: (broker, deadlineUs) => {
       marks = marksOf(cluster, pop);
+      cluster.observer.history.askedForLeaseUs.set(leaseText(leaseId), cluster.world.time.nowUs);
       return broker.pop(command, { deadlineUs, wait, signal });
     },
     answered: (process, outcome) => {

@@ -9,6 +9,9 @@ export class History {
   /** Groups that every message of a queue must reach, by queue. */
   readonly groups = new Map<string, readonly string[]>();
 
+  /** World time at which a node took the pop, by the lease id minted for it. */
+  readonly askedForLeaseUs = new Map<string, number>();
+
   /** A client was told that a message is stored. */
   acknowledge(value: number, queue: string): void {
     this.acknowledged.set(value, queue);

@@ -18,6 +18,8 @@ export class Observer implements NodeWatch, Facts {
   readonly ledger = new Ledger();
   readonly history = new History();
   readonly suite: InvariantSuite;
+  /** When the process started that led in a term. */
+  readonly leaderStartUs = new Map<number, number>();
   newestTerm = 0;
   /** Who was seen leading in the newest term; 0 before the first. */
   leaderId = 0;
@@ -43,11 +45,24 @@ export class Observer implements NodeWatch, Facts {
     return this.history.groups;
   }
 
+  get askedForLeaseUs(): ReadonlyMap<string, number> {
+    return this.history.askedForLeaseUs;
+  }
+
+  get isLogTimeKnown(): boolean {
+    return this.#world.isLogTimeKnown;
+  }
+
+  get nowUs(): number {
+    return this.#world.time.nowUs;
+  }
+
   sent(process: Process, message: Message): void {
     const isLeading = message.kind === 'append' || message.kind === 'heartbeat';
     if (isLeading && message.term > this.newestTerm) {
       this.newestTerm = message.term;
       this.leaderId = message.from;
+      this.leaderStartUs.set(message.term, process.startedUs);
       this.#world.trace.add(() => `node ${message.from}: leads in term ${message.term}`);
     }
     this.suite.tell('sent', process, message);

@@ -20,6 +20,14 @@ export interface Facts {
   readonly delivered: ReadonlyMap<string, ReadonlySet<number>>;
   /** Groups that every message of a queue must reach, by queue. */
   readonly groups: ReadonlyMap<string, readonly string[]>;
+  /** When the pop set out that a lease was minted for, by the lease's id as text. */
+  readonly askedForLeaseUs: ReadonlyMap<string, number>;
+  /** When the process started that led in a term, in the world's time. */
+  readonly leaderStartUs: ReadonlyMap<number, number>;
+  /** Whether every process could know how the log's time goes on. */
+  readonly isLogTimeKnown: boolean;
+  /** The world's time. */
+  readonly nowUs: number;
   /** The highest term in which a node was seen leading. */
   readonly newestTerm: number;
 }

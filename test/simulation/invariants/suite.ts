@@ -13,6 +13,7 @@ import { Reads } from './i7-reads.ts';
 import { Digests } from './i9-digests.ts';
 import type { Facts, Invariant } from './invariant.ts';
 import { LeaderCompleteness } from './leader-completeness.ts';
+import { LeaseTime } from './lease-time.ts';
 import { LogMatching } from './log-matching.ts';
 import { StateMachineSafety } from './state-machine-safety.ts';
 import { TermConsent } from './term-consent.ts';
@@ -41,6 +42,7 @@ export class InvariantSuite {
       new NothingAcknowledgedIsLost(facts),
       new Offsets(facts),
       new Leases(facts),
+      new LeaseTime(facts),
       new Cursors(facts),
       new Reads(facts),
       new Digests(facts),

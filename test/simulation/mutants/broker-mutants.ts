@@ -1,6 +1,6 @@
 // Planted bugs of the driver and of the engine.
 
-import { CheckpointJob, InFlight, Replica } from '@queen-ts/cluster/internals';
+import { CheckpointJob, InFlight, LogTime, Replica } from '@queen-ts/cluster/internals';
 import type { InFlightEntry } from '@queen-ts/cluster/internals';
 import { Engine, EngineRestorer } from '@queen-ts/engine';
 import type { Mutant } from './mutant.ts';
@@ -118,6 +118,13 @@ const shortLeases: Mutant = {
   },
 };
 
+/** A new leader takes its wall clock for the log's time. */
+const trustWallClock: Mutant = {
+  name: 'trust-wall-clock',
+  what: 'a new leader stamps entries by its wall clock, wherever the log stands',
+  install: () => replaceMethod(LogTime.prototype, 'nowUs', () => () => undefined),
+};
+
 /** Planted bugs of driver and engine. */
 export const BROKER_MUTANTS: readonly Mutant[] = [
   answerByIndex,
@@ -127,4 +134,5 @@ export const BROKER_MUTANTS: readonly Mutant[] = [
   forgetDedupInCheckpoint,
   checkpointNewerThanLog,
   shortLeases,
+  trustWallClock,
 ];

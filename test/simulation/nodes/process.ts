@@ -34,6 +34,8 @@ export class Process implements StoreUser, Scheduler {
   readonly host: ProcessHost;
   /** Counts the starts of this node. */
   readonly generation: number;
+  /** World time of its start. */
+  readonly startedUs: number;
   broker: NodeBroker | undefined;
   log: SimLogStore | undefined;
   isAlive = true;
@@ -50,6 +52,7 @@ export class Process implements StoreUser, Scheduler {
   constructor(host: ProcessHost, generation: number) {
     this.host = host;
     this.generation = generation;
+    this.startedUs = host.world.time.nowUs;
     this.#latch = new FailureLatch(this);
   }
 

@@ -35,6 +35,7 @@ export class SimNode implements ProcessHost {
   readonly #dice: Dice;
   readonly #watch: NodeWatch;
   readonly #bugs: DiskBugs;
+  readonly #skewUs: number;
   #generation = 0;
   #wipeCount = 0;
 
@@ -53,10 +54,11 @@ export class SimNode implements ProcessHost {
     this.#dice = world.dice(100 + id);
     this.#watch = options.watch;
     this.#bugs = options.bugs;
+    this.#skewUs = this.#dice.below(skewUs + 1);
     this.clock = new NodeClock({
       time: world.time,
       driftPpm: this.#dice.between(-driftPpm, driftPpm),
-      skewUs: this.#dice.below(skewUs + 1),
+      skewUs: this.#skewUs,
     });
     this.disk = this.#newDisk();
   }
@@ -76,6 +78,9 @@ export class SimNode implements ProcessHost {
   start(): void {
     if (this.process?.isAlive === true) return;
     this.#generation += 1;
+    // A machine sets its clock when it starts; only those of running ones jump.
+    this.clock.skewUs = this.#skewUs;
+    if (this.world.hasWallJumped) this.world.isLogTimeKnown = false;
     this.world.trace.add(() => `node ${this.id}: starts for the ${this.#generation}. time`);
     this.process = new Process(this, this.#generation);
     this.process.start();

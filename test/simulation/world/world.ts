@@ -34,6 +34,13 @@ export class World {
   readonly faults = new Map<FaultKind | IncidentKind, number>();
   /** True while nothing goes wrong: during most foundings, and after the faults. */
   isPeaceful: boolean;
+  /** A wall clock jumped while its machine ran. */
+  hasWallJumped = false;
+  /**
+   * False once a process had to start after such a jump: it cannot know whose clock is right, nor what
+   * the log's time should be.
+   */
+  isLogTimeKnown: boolean;
   #violation: Violation | undefined;
 
   constructor(options: {
@@ -44,6 +51,7 @@ export class World {
     this.seed = options.seed;
     this.profile = options.profile;
     this.isPeaceful = options.profile.foundsInPeace;
+    this.isLogTimeKnown = options.profile.foundsInPeace;
     this.trace = new Trace({ isOn: options.isTraced, nowUs: () => this.time.nowUs });
   }
 
