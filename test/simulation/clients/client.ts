@@ -3,17 +3,28 @@
 
 import { UuidMinter } from '@queen-ts/base';
 import { PUSH_STATUS } from '@queen-ts/protocol';
-import type { Outcome } from '@queen-ts/protocol';
+import type { Outcome, PushOutcome } from '@queen-ts/protocol';
 import type { Cluster } from '../nodes/cluster.ts';
 import type { Process } from '../nodes/process.ts';
 import type { Dice } from '../world/dice.ts';
 import type { WorkloadProfile } from '../world/profile.ts';
-import { ackOperation, heldClaimsOf, popOperation, pushOperation } from './operations.ts';
+import {
+  ackOperation,
+  configureOperation,
+  deleteOperation,
+  heldClaimsOf,
+  popOperation,
+  pushOperation,
+  transactionOperation,
+} from './operations.ts';
 import type { HeldClaim, Operation, Pop, Push, Settled } from './operations.ts';
 import { ClientPort } from './port.ts';
 
 /** The group whose pops commit on delivery: what is lost on the way to it stays lost. */
 const AUTO_GROUP = 'auto';
+
+/** The queue that is deleted now and then. */
+const SCRATCH = 'scratch';
 
 /** Claims that a client holds at most; the oldest are forgotten, and their leases run out. */
 const HELD_CLAIMS_MAX = 4;
@@ -95,28 +106,27 @@ export class Client {
     }
     if (this.#isRetryingOnly) return this.#think();
     if (this.#isReader) return this.#pop();
-    const { pushWeight, popWeight } = this.#workload;
+    const { pushWeight, popWeight, scratchRate } = this.#workload;
     const action = this.#dice.weighted([
       [(): void => this.#pushAnything(), pushWeight],
       [(): void => this.#pop(), popWeight],
       [(): void => this.#settle(), this.#claims.length > 0 ? 4 : 0],
       [(): void => this.#extend(), this.#claims.length > 0 ? 0.5 : 0],
+      [(): void => this.#configure(), 0.1],
+      [(): void => this.#send(deleteOperation(SCRATCH), () => {}), scratchRate],
     ]);
     action();
   }
 
   #pushAnything(): void {
-    const { repeatRate, ownIdRate, pushItemsMax, payloadBytesMax } = this.#workload;
+    const { repeatRate, ownIdRate } = this.#workload;
     if (this.#knownPushes.length > 0 && this.#dice.chance(repeatRate)) {
       return this.#push(this.#dice.pick(this.#knownPushes));
     }
-    const hasOwnId = this.#dice.chance(ownIdRate);
-    const messages = Array.from({ length: this.#dice.between(1, pushItemsMax) }, () => ({
-      value: this.#values.nextValue(),
-      hasOwnId,
-      fillingBytes: this.#dice.below(payloadBytesMax + 1),
-    }));
-    const push = { queue: this.#queue(), partition: this.#partition(), messages };
+    const queue = this.#queue();
+    // What is repeated after its queue was deleted is new: the ledger could not tell.
+    const hasOwnId = queue !== SCRATCH && this.#dice.chance(ownIdRate);
+    const push = this.#newPush(queue, hasOwnId);
     if (hasOwnId) {
       this.openPushes.push(push);
       this.#knownPushes.push(push);
@@ -125,15 +135,21 @@ export class Client {
     this.#push(push);
   }
 
+  #newPush(queue: string, hasOwnId: boolean): Push {
+    const { pushItemsMax, payloadBytesMax } = this.#workload;
+    const messages = Array.from({ length: this.#dice.between(1, pushItemsMax) }, () => ({
+      value: this.#values.nextValue(),
+      hasOwnId,
+      fillingBytes: this.#dice.below(payloadBytesMax + 1),
+    }));
+    return { queue, partition: this.#partition(), messages };
+  }
+
   #push(push: Push): void {
     const operation = pushOperation(this.#cluster, push, this.#ids.mint(push.messages.length));
     const answered = (process: Process, outcome: Outcome): void => {
       operation.answered(process, outcome);
-      if (outcome.kind !== 'push') return;
-      push.messages.forEach(({ value }, i) => {
-        const isStored = outcome.statuses[i] !== PUSH_STATUS.ERROR;
-        if (isStored) this.#cluster.observer.history.acknowledge(value, push.queue);
-      });
+      if (outcome.kind === 'push') this.#acknowledge(push, outcome);
     };
     this.#send({ ...operation, answered }, (outcome) => {
       if (outcome?.kind !== 'push') return;
@@ -182,9 +198,17 @@ export class Client {
     this.#claims = this.#claims.slice(-HELD_CLAIMS_MAX);
   }
 
+  #acknowledge(push: Push, outcome: PushOutcome): void {
+    push.messages.forEach(({ value }, i) => {
+      const isStored = outcome.statuses[i] !== PUSH_STATUS.ERROR;
+      if (isStored) this.#cluster.observer.history.acknowledge(value, push.queue);
+    });
+  }
+
   #settle(): void {
     const claim = this.#dice.pick(this.#claims);
     const { messages } = claim;
+    if (this.#dice.chance(this.#workload.transactionRate)) return this.#transact(claim);
     const count = this.#dice.chance(0.8) ? messages.length : this.#dice.between(1, messages.length);
     const settled = messages.slice(0, count).map((message): Settled => {
       const status = this.#dice.weighted([
@@ -201,6 +225,27 @@ export class Client {
       if (outcome === undefined || count < messages.length) return;
       this.#claims = this.#claims.filter((other) => other !== claim);
     });
+  }
+
+  /** Acks a claim together with a push; in doubt it is not repeated, so it happened once or never. */
+  #transact(claim: HeldClaim): void {
+    const push = this.#newPush(this.#queue(), true);
+    const idBase = this.#ids.mint(push.messages.length);
+    const ids = { idBase, transactionId: this.#ids.mint(1) };
+    const operation = transactionOperation(this.#cluster, { claim, push }, ids);
+    const answered = (process: Process, outcome: Outcome): void => {
+      operation.answered(process, outcome);
+      const pushed = outcome.kind === 'transaction' ? outcome.push : undefined;
+      if (pushed !== undefined) this.#acknowledge(push, pushed);
+    };
+    this.#send({ ...operation, answered }, () => {
+      this.#claims = this.#claims.filter((other) => other !== claim);
+    });
+  }
+
+  #configure(): void {
+    const options = { retryLimit: this.#dice.below(4), leaseTime: this.#dice.between(1, 60) };
+    this.#send(configureOperation(this.#queue(), options, this.#ids.mint(1)), () => {});
   }
 
   #extend(): void {
@@ -243,6 +288,7 @@ export class Client {
   }
 
   #queue(): string {
+    if (this.#dice.chance(this.#workload.scratchRate)) return SCRATCH;
     return `q${this.#dice.between(1, this.#workload.queues)}`;
   }
 

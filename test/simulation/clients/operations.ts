@@ -5,8 +5,9 @@ import { decodeUtf8, formatUuid } from '@queen-ts/base';
 import type { Id128 } from '@queen-ts/base';
 import type { NodeBroker } from '@queen-ts/cluster';
 import { ackCommand, popCommand, pushCommand } from '@queen-ts/engine/testing';
+import type { PushItem } from '@queen-ts/engine/testing';
 import { BLOCK_FRAME, BlockReader, MINTED_TXN } from '@queen-ts/protocol';
-import type { Outcome, PopOutcome } from '@queen-ts/protocol';
+import type { Outcome, PopOutcome, QueueOptionsPatch } from '@queen-ts/protocol';
 import { leaseText } from '../facts/ledger.ts';
 import { payloadWith, transactionIdOf, valueOf } from '../facts/message-value.ts';
 import type { DeliveredMessage, PartitionMark } from '../invariants/invariant.ts';
@@ -66,12 +67,7 @@ export interface Operation {
 /** A push. */
 export function pushOperation(cluster: Cluster, push: Push, idBase: Id128): Operation {
   const { queue, partition, messages } = push;
-  const items = messages.map(({ value, hasOwnId, fillingBytes }) => ({
-    queue,
-    partition,
-    data: payloadWith(value, fillingBytes),
-    ...(hasOwnId && { id: transactionIdOf(value) }),
-  }));
+  const items = itemsOf(push);
   const values = messages.map(({ value }) => value);
   const { suite } = cluster.observer;
   const { trace } = cluster.world;
@@ -161,6 +157,64 @@ export function ackOperation(
   };
 }
 
+/** The ack of a whole claim and a push that happen together or not at all. */
+export function transactionOperation(
+  cluster: Cluster,
+  parts: { readonly claim: HeldClaim; readonly push: Push },
+  ids: { readonly idBase: Id128; readonly transactionId: Id128 },
+): Operation {
+  const { claim, push } = parts;
+  const { group, partitionNumber, leaseId, messages } = claim;
+  const { queue, partition } = push;
+  const values = push.messages.map(({ value }) => value);
+  const { history, suite } = cluster.observer;
+  const offsets = messages.map(({ offset }) => offset);
+  history.tie({ values, group, partitionNumber, end: Math.max(...offsets) + 1 });
+  return {
+    submit: (broker, deadlineUs) => {
+      const { hashKey } = broker;
+      const acked = messages.map(({ transactionId: id }) => ({
+        partition: partitionNumber,
+        id,
+        lease: leaseId,
+      }));
+      const acks = [ackCommand(acked, { group, hashKey })];
+      const pushed = pushCommand(itemsOf(push), { idBase: ids.idBase, hashKey });
+      const { transactionId } = ids;
+      const command = { kind: 'transaction', transactionId, acks, push: pushed } as const;
+      return broker.submit(command, { deadlineUs });
+    },
+    answered: (process, outcome) => {
+      cluster.world.trace.add(() => `node ${process.host.id}: ${values.join(' ')} ${outcome.kind}`);
+      if (outcome.kind !== 'transaction' || outcome.push === undefined) return;
+      suite.tell('pushed', { queue, partition, values, outcome: outcome.push });
+    },
+  };
+}
+
+/** A change of a queue's options. */
+export function configureOperation(
+  queue: string,
+  options: QueueOptionsPatch,
+  queueId: Id128,
+): Operation {
+  return {
+    submit: (broker, deadlineUs) => {
+      const command = { kind: 'configure', queue, mode: 'merge', options, queueId } as const;
+      return broker.submit(command, { deadlineUs });
+    },
+    answered: () => {},
+  };
+}
+
+/** The end of a queue and of all that it holds. */
+export function deleteOperation(queue: string): Operation {
+  return {
+    submit: (broker, deadlineUs) => broker.submit({ kind: 'deleteQueue', queue }, { deadlineUs }),
+    answered: () => {},
+  };
+}
+
 /** The claims of an outcome as the client holds them. */
 export function heldClaimsOf(process: Process, outcome: PopOutcome): HeldClaim[] {
   const messages = messagesOf(process, outcome);
@@ -170,6 +224,15 @@ export function heldClaimsOf(process: Process, outcome: PopOutcome): HeldClaim[]
     partitionNumber,
     leaseId: outcome.leaseId,
     messages: messages.filter((message) => message.partitionNumber === partitionNumber),
+  }));
+}
+
+function itemsOf({ queue, partition, messages }: Push): PushItem[] {
+  return messages.map(({ value, hasOwnId, fillingBytes }) => ({
+    queue,
+    partition,
+    data: payloadWith(value, fillingBytes),
+    ...(hasOwnId && { id: transactionIdOf(value) }),
   }));
 }
 

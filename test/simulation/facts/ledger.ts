@@ -19,6 +19,8 @@ export interface PartitionFacts {
   readonly number: number;
   readonly queue: string;
   readonly name: string;
+  /** Its queue was deleted, and with it all that it holds. */
+  isDeleted: boolean;
   /** The value of the message at each offset. */
   readonly values: number[];
   /** By group name. */
@@ -47,7 +49,7 @@ export class Ledger {
   readonly #places = new Map<number, Place>();
   #nextPartition = 1;
 
-  /** The partitions of a queue that ever held something, in the order of their creation. */
+  /** The partitions of a queue, in the order of their creation. */
   partitionsOf(queue: string): readonly PartitionFacts[] {
     return this.#byQueue.get(queue) ?? [];
   }
@@ -82,6 +84,12 @@ export class Ledger {
       case EFFECT.QUEUE_PUT:
         this.#queues.set(effect.queue, effect.name);
         break;
+      case EFFECT.QUEUE_DELETE: {
+        const queue = this.#queues.get(effect.queue) ?? '';
+        for (const partition of this.partitionsOf(queue)) partition.isDeleted = true;
+        this.#byQueue.delete(queue);
+        break;
+      }
       case EFFECT.GROUP_PUT:
         this.#groups.set(effect.group, effect.name);
         break;
@@ -113,6 +121,7 @@ export class Ledger {
       number: this.#nextPartition,
       queue,
       name: decodeUtf8(name, 0, name.length) ?? '',
+      isDeleted: false,
       values: [],
       cursors: new Map(),
       deadLetters: new Map(),

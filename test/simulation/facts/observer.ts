@@ -9,6 +9,7 @@ import type { NodeWatch, SimNode } from '../nodes/sim-node.ts';
 import type { World } from '../world/world.ts';
 import { CommittedLog } from './committed-log.ts';
 import { History } from './history.ts';
+import type { Tie } from './history.ts';
 import { Ledger } from './ledger.ts';
 
 /** The eyes of one run. */
@@ -47,6 +48,10 @@ export class Observer implements NodeWatch, Facts {
 
   get askedForLeaseUs(): ReadonlyMap<string, number> {
     return this.history.askedForLeaseUs;
+  }
+
+  get ties(): ReadonlyMap<number, Tie> {
+    return this.history.ties;
   }
 
   get isLogTimeKnown(): boolean {
@@ -112,6 +117,7 @@ export class Observer implements NodeWatch, Facts {
     try {
       this.committed.add(entry, this.newestTerm);
       this.ledger.take(entry, (effect, at) => this.suite.tell('effect', effect, at, entry));
+      this.suite.tell('taken', entry);
     } catch (error) {
       this.#world.violate(
         'committed entries can be applied',

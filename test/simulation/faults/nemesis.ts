@@ -105,7 +105,7 @@ export class Nemesis {
       case 'wipe':
         return this.#wipe(node);
       case 'wallJump':
-        this.#world.hasWallJumped = true;
+        node.noteWallJump();
         node.clock.skewUs += this.#dice.pick([-3_600_000_000, -200_000, 200_000, 3_600_000_000]);
         return;
       default:

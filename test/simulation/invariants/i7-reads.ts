@@ -18,6 +18,7 @@ export class Reads implements Invariant {
     if (outcome.emptyReason !== 'empty') return undefined;
     for (const { partitionNumber, tail } of pop.marks) {
       const partition = this.#facts.ledger.partition(partitionNumber);
+      if (partition?.isDeleted === true) continue;
       const next = partition?.cursors.get(command.group)?.latest.next ?? 0;
       if (next < tail) {
         return (

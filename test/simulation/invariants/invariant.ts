@@ -5,6 +5,7 @@ import type { Effect, PopCommand } from '@queen-ts/protocol';
 import type { AckOutcome, PopOutcome, PushOutcome } from '@queen-ts/protocol';
 import type { CheckpointMeta, Entry, Message } from '@queen-ts/raft';
 import type { CommittedLog } from '../facts/committed-log.ts';
+import type { Tie } from '../facts/history.ts';
 import type { Ledger } from '../facts/ledger.ts';
 import type { Process } from '../nodes/process.ts';
 import type { SimNode } from '../nodes/sim-node.ts';
@@ -18,6 +19,8 @@ export interface Facts {
   readonly acknowledged: ReadonlyMap<number, string>;
   /** Values that clients received, by queue and group. */
   readonly delivered: ReadonlyMap<string, ReadonlySet<number>>;
+  /** Transactions by each value that they push. */
+  readonly ties: ReadonlyMap<number, Tie>;
   /** Groups that every message of a queue must reach, by queue. */
   readonly groups: ReadonlyMap<string, readonly string[]>;
   /** When the pop set out that a lease was minted for, by the lease's id as text. */
@@ -92,6 +95,8 @@ export interface Invariant {
   committed?(entry: Entry): string | undefined;
   /** An effect of it, before the ledger takes it in. */
   effect?(effect: Effect, at: { index: number; nowUs: number }, entry: Entry): string | undefined;
+  /** The ledger has taken in all of it. */
+  taken?(entry: Entry): string | undefined;
   /** A node has applied an entry that was committed before, or just now. */
   applied?(process: Process, entry: Entry): string | undefined;
   /** A node has applied everything up to its applied index. */

@@ -8,6 +8,7 @@ import { StorageErrors } from './i11-storage-errors.ts';
 import { Answers } from './i14-answers.ts';
 import { Offsets } from './i2-offsets.ts';
 import { Leases } from './i4-leases.ts';
+import { Transactions } from './i5-transactions.ts';
 import { Cursors } from './i6-cursors.ts';
 import { Reads } from './i7-reads.ts';
 import { Digests } from './i9-digests.ts';
@@ -43,6 +44,7 @@ export class InvariantSuite {
       new Offsets(facts),
       new Leases(facts),
       new LeaseTime(facts),
+      new Transactions(facts),
       new Cursors(facts),
       new Reads(facts),
       new Digests(facts),

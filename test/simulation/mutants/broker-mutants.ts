@@ -3,6 +3,7 @@
 import { CheckpointJob, InFlight, LogTime, Replica } from '@queen-ts/cluster/internals';
 import type { InFlightEntry } from '@queen-ts/cluster/internals';
 import { Engine, EngineRestorer } from '@queen-ts/engine';
+import type { Outcome } from '@queen-ts/protocol';
 import type { Mutant } from './mutant.ts';
 import { replaceMethod } from './mutant.ts';
 
@@ -125,6 +126,23 @@ const trustWallClock: Mutant = {
   install: () => replaceMethod(LogTime.prototype, 'nowUs', () => () => undefined),
 };
 
+/** The acks of a transaction are forgotten. */
+const halfTransaction: Mutant = {
+  name: 'half-transaction',
+  what: 'a transaction stores its messages without its acks',
+  install: () =>
+    replaceMethod(Engine.prototype, 'plan', (plan) => {
+      return function (this: Engine, command): Outcome {
+        if (command.kind !== 'transaction' || command.push === undefined) {
+          return plan.call(this, command);
+        }
+        const push = plan.call(this, command.push);
+        const { transactionId } = command;
+        return push.kind === 'push' ? { kind: 'transaction', transactionId, acks: [], push } : push;
+      };
+    }),
+};
+
 /** Planted bugs of driver and engine. */
 export const BROKER_MUTANTS: readonly Mutant[] = [
   answerByIndex,
@@ -135,4 +153,5 @@ export const BROKER_MUTANTS: readonly Mutant[] = [
   checkpointNewerThanLog,
   shortLeases,
   trustWallClock,
+  halfTransaction,
 ];

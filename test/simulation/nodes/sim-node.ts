@@ -86,6 +86,13 @@ export class SimNode implements ProcessHost {
     this.process.start();
   }
 
+  /** The wall clock jumps. Only a process that was there from the start surely knew the time before. */
+  noteWallJump(): void {
+    this.world.hasWallJumped = true;
+    const hasSeenTime = this.#generation === 1 && (this.process?.observedIndex ?? 0) > 0;
+    if (!hasSeenTime) this.world.isLogTimeKnown = false;
+  }
+
   /** Kills the process, if it lives, and has it started again after a while. */
   crash(reason: string): void {
     if (this.process?.isAlive === true) this.killed(this.process, reason);

@@ -67,6 +67,10 @@ export interface WorkloadProfile {
   readonly strayRate: number;
   readonly queues: number;
   readonly partitions: number;
+  /** Share of requests about a queue that is deleted now and then. */
+  readonly scratchRate: number;
+  /** Share of acks that come with a push, as a transaction. */
+  readonly transactionRate: number;
   /** Share of pops that ask for one partition. */
   readonly pinnedRate: number;
   readonly groups: number;
@@ -202,6 +206,7 @@ function withReaders(profile: Profile): Profile {
       queues: 1,
       // So many that a reader rarely finds one that the sleeper knew of: a claim would say nothing.
       partitions: 100,
+      scratchRate: 0,
       pinnedRate: 1,
     },
     faultWeights: [['pauseAndCut', 1]],
@@ -241,6 +246,8 @@ function workloadOf(dice: Dice): WorkloadProfile {
     strayRate: dice.pick([0, 0.05, 0.3]),
     queues: dice.between(1, 2),
     partitions: dice.pick([1, 3, 10]),
+    scratchRate: dice.pick([0, 0, 0.1]),
+    transactionRate: dice.pick([0, 0.3]),
     pinnedRate: dice.pick([0.1, 0.3, 0.9]),
     groups: dice.between(1, 2),
     pushItemsMax: dice.pick([1, 3, 8]),

@@ -36,10 +36,7 @@ export class World {
   isPeaceful: boolean;
   /** A wall clock jumped while its machine ran. */
   hasWallJumped = false;
-  /**
-   * False once a process had to start after such a jump: it cannot know whose clock is right, nor what
-   * the log's time should be.
-   */
+  /** False once a process may have only a wrong wall clock to tell the log's time by. */
   isLogTimeKnown: boolean;
   #violation: Violation | undefined;
 
