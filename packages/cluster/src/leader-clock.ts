@@ -1,23 +1,35 @@
 // The time that a leader stamps into entries: it goes on where the log's time stands, runs with the
 // monotonic clock, strictly increasing in log order, and approaches the wall clock so slowly that a
-// jump of that can neither end a lease early nor freeze one (design §7).
+// jump of that can neither end a lease early nor freeze one. How it passes from leader to leader, and
+// what that gives to leases: ADR 0011.
 
 import { assert } from '@queen-ts/base';
 import type { Clock } from '@queen-ts/base';
+import { EntryHeadReader } from '@queen-ts/protocol';
+import type { Entry, Message } from '@queen-ts/raft';
 
 /** One part in this many of the time that passes goes into approaching the wall clock: 500 ppm. */
 const SLEW_DIVISOR = 2000;
 
-/** A first entry whose stamp is farther than this from the wall clock may be old: a node catches up. */
-const FIRST_OFF_US_MAX = 300_000;
+/** What a new leader sets the log's time back by, so that leases of earlier leaders last longer. */
+export const HANDOVER_GRACE_US = 500_000;
+
+/** What the newest young entry, or the own leadership, said. */
+interface SeenTime {
+  readonly logUs: number;
+  readonly monotonicUs: number;
+}
 
 /**
  * The log's time as a node that does not lead saw it pass, so that a wall clock that jumped does not
- * count when this node takes over. Of a clock that was off from the start it cannot know.
+ * count when this node takes over. Never ahead of the leader's clock by more than the drift of two
+ * clocks since the last entry.
  */
 export class LogTime {
   readonly #clock: Clock;
-  #seen: { readonly logUs: number; readonly monotonicUs: number } | undefined;
+  #seen: SeenTime | undefined;
+  /** The newest term of which a stamped entry arrived. */
+  #term = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -28,22 +40,43 @@ export class LogTime {
     this.#seen = { logUs, monotonicUs: this.#clock.monotonicUs() };
   }
 
-  /** An entry with this stamp arrived: the log's time is not behind it. */
-  observe(logUs: number): void {
-    const expectedUs = this.nowUs();
-    if (this.#seen === undefined || expectedUs === undefined) {
-      if (Math.abs(this.#clock.wallUs() - logUs) <= FIRST_OFF_US_MAX) this.know(logUs);
-      return;
+  /** A message arrived; what it tells of the time counts whether or not the core takes it. */
+  arrived(message: Message): void {
+    if (message.kind !== 'append' && message.kind !== 'snapshot') return;
+    if (message.term < this.#term) return;
+    if (message.kind === 'snapshot') return this.#enterTerm(message.snapshot.term);
+    const { entries, term, commitIndex } = message;
+    for (const entry of entries) {
+      if (entry.type === 'command') this.#enterTerm(entry.term);
     }
-    // Most arrive late by what they travelled, some by hours; only as much as clocks drift is believed.
-    const elapsedUs = this.#clock.monotonicUs() - this.#seen.monotonicUs;
-    const driftUs = Math.floor(elapsedUs / SLEW_DIVISOR);
-    if (logUs > expectedUs || driftUs > 0) this.know(Math.max(logUs, expectedUs - driftUs));
+    const last = entries.at(-1);
+    // Its leader had not committed it yet when it sent it, so it is young: it does not come from a
+    // log that this node catches up with, nor from one that a new leader found.
+    const isYoung = last?.type === 'command' && last.term === term && last.index > commitIndex;
+    if (isYoung) this.#observe(last);
   }
 
   /** The log's time now; undefined when this process has not seen it pass. */
   nowUs(): number | undefined {
     return this.#seen && this.#seen.logUs + this.#clock.monotonicUs() - this.#seen.monotonicUs;
+  }
+
+  /** The leader of a new term may have set the time back: whoever follows next must not undo that. */
+  #enterTerm(term: number): void {
+    if (term <= this.#term) return;
+    this.#term = term;
+    const expectedUs = this.nowUs();
+    if (expectedUs !== undefined) this.know(expectedUs - HANDOVER_GRACE_US);
+  }
+
+  #observe({ head }: Entry): void {
+    const { nowUs: logUs } = new EntryHeadReader(head);
+    const expectedUs = this.nowUs();
+    if (this.#seen === undefined || expectedUs === undefined) return this.know(logUs);
+    // Late by what it travelled, which may be long; only as much as clocks drift is believed.
+    const elapsedUs = this.#clock.monotonicUs() - this.#seen.monotonicUs;
+    const driftUs = Math.floor(elapsedUs / SLEW_DIVISOR);
+    if (logUs > expectedUs || driftUs > 0) this.know(Math.max(logUs, expectedUs - driftUs));
   }
 }
 
@@ -69,7 +102,7 @@ export class LeaderClock {
     this.#lastUs = floorUs;
     const monotonicUs = clock.monotonicUs();
     this.#slewedToUs = monotonicUs;
-    this.#offsetUs = Math.max(logUs ?? clock.wallUs(), floorUs + 1) - monotonicUs;
+    this.#offsetUs = startUs(clock.wallUs(), { floorUs, logUs }) - monotonicUs;
   }
 
   /** Time now, in microseconds since the epoch as this leadership counts it; not a stamp. */
@@ -86,9 +119,10 @@ export class LeaderClock {
     return stampUs;
   }
 
-  /** The monotonic time at which {@link nowUs} reaches `atUs`. */
+  /** The monotonic time at which {@link nowUs} reaches `atUs`; not later than now if it did. */
   monotonicAtUs(atUs: number): number {
-    return atUs - this.#offsetUs;
+    const atMonotonicUs = atUs - this.#offsetUs;
+    return atUs > this.#lastUs ? atMonotonicUs : Math.min(atMonotonicUs, this.#clock.monotonicUs());
   }
 
   #approachWallClock(): void {
@@ -99,4 +133,17 @@ export class LeaderClock {
     this.#offsetUs += Math.max(-stepMaxUs, Math.min(stepMaxUs, errorUs));
     this.#slewedToUs += stepMaxUs * SLEW_DIVISOR;
   }
+}
+
+/**
+ * The log's time at which a leadership starts: set back by the grace, but never so that it falls
+ * behind the wall clock by more than that, or changes of leaders in a row would add up. Below the
+ * floor, time stands still until it is reached, which takes the grace at most.
+ */
+function startUs(wallUs: number, { floorUs, logUs }: LeaderClockStart): number {
+  const logNowUs = logUs ?? wallUs;
+  // Nothing was ever stamped: there are no leases.
+  if (floorUs === 0) return logNowUs;
+  const keptUs = Math.min(logNowUs, wallUs - HANDOVER_GRACE_US);
+  return Math.max(logNowUs - HANDOVER_GRACE_US, keptUs, floorUs + 1 - HANDOVER_GRACE_US);
 }

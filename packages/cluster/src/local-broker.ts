@@ -88,8 +88,6 @@ export class LocalBroker implements Broker {
   /** Set while this node leads and contains its whole log: it may plan. */
   #leaderClock: LeaderClock | undefined;
   readonly #logTime: LogTime;
-  /** Entries up to here were in the log when the process started: they tell nothing of the time. */
-  readonly #oldIndex: number;
   /** Set once the broker has started. */
   #hashKey: Uint32Array | undefined;
   #failure: Error | undefined;
@@ -108,7 +106,6 @@ export class LocalBroker implements Broker {
     this.#raft = raft;
     this.#inFlight = inFlight;
     this.#logTime = new LogTime(clock);
-    this.#oldIndex = raft.status.lastIndex;
     const { term, leaderId, role, isIdentityRefused } = raft.status;
     this.#soft = { role, leaderId, term, isIdentityRefused };
     const onFailure = (error: unknown): void => this.#fail(error);
@@ -197,6 +194,7 @@ export class LocalBroker implements Broker {
   /** Takes a message from another member. */
   receive(message: Message): void {
     if (this.#failure !== undefined || this.#isStopping) return;
+    this.#logTime.arrived(message);
     this.#raft.step(message);
     this.#deferPump();
   }
@@ -479,9 +477,6 @@ export class LocalBroker implements Broker {
       () => `entry ${entry.index} of term ${planned?.term} became one of term ${entry.term}`,
     );
     this.#replica.commit(entry, planned !== undefined);
-    const isApplied = this.#replica.isCurrent && entry.type === 'command';
-    const isArrival = planned === undefined && entry.index > this.#oldIndex;
-    if (isApplied && isArrival) this.#logTime.observe(this.#replica.engine.nowUs);
     this.#checkpoints.committed(entry);
     if (planned !== undefined) this.#answer(planned.settlements);
     this.#barrier.start();
