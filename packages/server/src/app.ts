@@ -9,6 +9,7 @@ import { ackRoutes } from './routes/ack.ts';
 import { configureRoutes } from './routes/configure.ts';
 import { consumerGroupRoutes } from './routes/consumer-groups.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
+import { docsRoutes } from './routes/docs.ts';
 import { groupChangeRoutes } from './routes/group-changes.ts';
 import { healthRoutes } from './routes/health.ts';
 import { leaseRoutes } from './routes/lease.ts';
@@ -42,6 +43,7 @@ export function createApp(edge: Edge, registry: Registry): Hono<EdgeEnv> {
     ...maintenanceRoutes(edge),
     ...healthRoutes(edge),
     ...metricsRoutes(edge, registry),
+    ...docsRoutes(),
   ];
   return routedApp(routes, edge);
 }

@@ -1,6 +1,7 @@
-// Bodies of the reads by offset (data-plane reference §11).
+// Bodies and answers of the reads by offset (data-plane reference §11).
 
 import { z } from 'zod';
+import { Count, Microseconds, Offset, PartitionId, Payload } from './fields.ts';
 import { PartitionName } from './partition.ts';
 
 /** Most entries of one call. */
@@ -59,5 +60,70 @@ export const ChangedBody = z.object({
       after: z.string().nullish(),
       limit: held({ min: 1, max: PAGE_MAX, absent: PAGE_MAX }),
     }),
+  ),
+});
+
+const ReadError = z.enum(['UNKNOWN_TOPIC_OR_PARTITION', 'OFFSET_OUT_OF_RANGE']);
+
+/** Records of each entry. */
+export const FetchAnswer = z.object({
+  entries: z.array(
+    z.object({
+      queue: z.string(),
+      partition: z.string(),
+      records: z.array(
+        z.object({
+          offset: Offset,
+          transactionId: z.string(),
+          payload: Payload,
+          ts: Microseconds,
+        }),
+      ),
+      highWatermark: Count.describe('The offset that the next message gets.'),
+      logStartOffset: Count.describe('The first offset that is still there.'),
+      error: ReadError.optional(),
+    }),
+  ),
+});
+
+/** The first offset at or after each entry's time; null when there is none. */
+export const OffsetsAnswer = z.object({
+  entries: z.array(
+    z.object({
+      queue: z.string(),
+      partition: z.string(),
+      offset: Count.nullable(),
+      ts: Microseconds.nullable(),
+      highWatermark: Count,
+      logStartOffset: Count,
+      error: ReadError.optional(),
+    }),
+  ),
+});
+
+/** A page of partitions of each entry's queue, or why there is none. */
+export const ChangedAnswer = z.object({
+  safeTime: Microseconds.describe('Everything appended up to here was looked at.'),
+  safeTimeDegraded: z.literal(false),
+  entries: z.array(
+    z.union([
+      z.object({
+        queue: z.string(),
+        partitions: z.array(
+          z.object({
+            id: PartitionId,
+            name: z.string(),
+            lastOffset: z.int().min(-1),
+            logStart: Count,
+            lastWriteAt: Microseconds.nullable(),
+          }),
+        ),
+        next: z.string().nullable().describe('`after` of the next page; null at the end.'),
+      }),
+      z.object({
+        queue: z.string(),
+        error: z.enum(['UNKNOWN_TOPIC_OR_PARTITION', 'BAD_CURSOR']),
+      }),
+    ]),
   ),
 });
