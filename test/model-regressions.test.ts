@@ -170,6 +170,41 @@ describe('engine and model agree', () => {
     );
   });
 
+  it('on what is processed of a batch that begins where retention ended', () => {
+    expectAgreement(
+      configure({ maxWaitTimeSeconds: 1 }),
+      push({}, {}, {}),
+      pop({ leaseSeconds: 600 }),
+      { op: 'wait', ms: 2000 },
+      push({}, {}),
+      { op: 'retire', budget: 100, idleSeconds: null },
+      pop({ group: 1 }),
+    );
+  });
+
+  it('on the first message with an id that a later push made remembered', () => {
+    expectAgreement(
+      configure({ dedupWindowSeconds: 0 }),
+      push({ txn: 1 }),
+      configure({ dedupWindowSeconds: 60 }),
+      push({ txn: 1 }),
+      pop(),
+      { op: 'find', delivery: 0, message: 0 },
+    );
+  });
+
+  it('on why a pop is empty when a timer outlives a delay that was shortened', () => {
+    expectAgreement(
+      configure({ delayedProcessing: 600 }),
+      push({}),
+      pop(),
+      configure({ delayedProcessing: 1 }),
+      { op: 'wait', ms: 2000 },
+      pop({ autoAck: true }),
+      pop(),
+    );
+  });
+
   it('when the size of an answer ends a pop that takes no lease', () => {
     expectTightAgreement(
       pop({ route: 'partition', group: 1, autoAck: true, waitSeconds: 5 }),

@@ -4,7 +4,6 @@ import { deepStrictEqual } from 'node:assert/strict';
 import { decodeUtf8, formatUuid } from '@queen-ts/base';
 import type { DeadLetterView, Engine, QueueView } from '@queen-ts/engine';
 import { modelDeadLetters } from './admin.ts';
-import { isTolerated } from './known-differences.ts';
 import { modelListQueues } from './queues.ts';
 import type { ModelQueueView } from './queues.ts';
 import type { ModelQueues } from './state.ts';
@@ -18,19 +17,17 @@ export function compareListing(engine: Engine, model: ModelQueues, nowUs: number
     expected.map(({ name }) => name),
     'listed queues',
   );
-  views.forEach((view, i) => compareQueue(view, expected[i]!, model));
+  views.forEach((view, i) => compareQueue(view, expected[i]!));
   const partitions = expected.reduce((sum, view) => sum + view.partitions, 0);
   deepStrictEqual(engine.queueCount(), model.size, 'queue count');
   deepStrictEqual(engine.partitionCount(), partitions, 'partition count');
   compareDeadLetters(engine, model);
 }
 
-function compareQueue(view: QueueView, expected: ModelQueueView, model: ModelQueues): void {
+function compareQueue(view: QueueView, expected: ModelQueueView): void {
   const { createdUs, options, partitions, segments } = view;
   const { total, pending, processing, deadLetter, completed } = view.messages;
   const wanted = expected.messages;
-  const removed = [...model.get(view.name)!.partitions.values()].some((it) => it.logStart > 0);
-  const isOpen = removed && isTolerated('removedInProcessing');
   deepStrictEqual(
     {
       createdUs,
@@ -40,7 +37,7 @@ function compareQueue(view: QueueView, expected: ModelQueueView, model: ModelQue
       total,
       deadLetter,
       unacked: pending + processing,
-      processing: isOpen ? undefined : processing,
+      processing,
       completed: expected.completed.includes(completed) ? true : completed,
     },
     {
@@ -51,7 +48,7 @@ function compareQueue(view: QueueView, expected: ModelQueueView, model: ModelQue
       total: wanted.total,
       deadLetter: wanted.deadLetter,
       unacked: wanted.pending + wanted.processing,
-      processing: isOpen ? undefined : wanted.processing,
+      processing: wanted.processing,
       completed: true,
     },
     `listing of ${view.name}`,

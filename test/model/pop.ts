@@ -3,7 +3,6 @@
 
 import { QUEUE_MODE_GROUP } from '@queen-ts/protocol';
 import type { EmptyReason, PopCommand, Subscription } from '@queen-ts/protocol';
-import { isTolerated } from './known-differences.ts';
 import { ensureQueue } from './push.ts';
 import { SECOND_US, tailOf } from './state.ts';
 import type {
@@ -19,8 +18,6 @@ import { claimableOf, isLive, startOf, TICK_US } from './visibility.ts';
 
 /** Most messages of one conflating pop (reference §2.6). */
 const CONFLATED_MAX = 64;
-
-const STALE_REASONS = ['empty', 'delayed', 'window'] as const;
 
 /** What one partition gave. */
 export interface ModelClaim {
@@ -76,16 +73,33 @@ export function modelPop(queues: ModelQueues, pop: PopCommand, choices: PopChoic
     const claim = claimFrom(candidate, pop, { ...choices, budget });
     if ('messages' in claim) claims.push(claim);
     else {
-      const { delayedProcessing, windowBuffer } = candidate.queue.options;
-      const mayBeStale = isTolerated('staleReason') && delayedProcessing + windowBuffer > 0;
-      const fitting = mayBeStale ? [...claim, ...STALE_REASONS] : claim;
-      for (const reason of fitting) reasons.add(reason);
-      if (!fitting.includes('empty')) isHeldBack = true;
+      for (const reason of claim) reasons.add(reason);
+      if (!claim.includes('empty')) isHeldBack = true;
+    }
+  }
+  if (pop.scope.kind !== 'partition') {
+    for (const queue of scope.queues) {
+      for (const reason of holdsOf(queue, choices.nowUs - TICK_US)) reasons.add(reason);
+      if (holdsOf(queue, choices.nowUs).length > 0) isHeldBack = true;
     }
   }
   if (isHeldBack) reasons.delete('empty');
   const emptyReasons: EmptyReason[] = reasons.size === 0 ? ['empty'] : [...reasons];
   return { claims, emptyReasons, conflations };
+}
+
+/**
+ * What holds the newest message of a queue back. A pop that may take any partition is told so whether
+ * or not its group is past that message.
+ */
+function holdsOf({ options, newestAppendUs }: ModelQueue, nowUs: number): EmptyReason[] {
+  const { windowBuffer, delayedProcessing } = options;
+  const isYounger = (seconds: number): boolean =>
+    seconds > 0 && nowUs - newestAppendUs < seconds * SECOND_US;
+  const holds: EmptyReason[] = [];
+  if (isYounger(windowBuffer)) holds.push('window');
+  if (isYounger(delayedProcessing)) holds.push('delayed');
+  return holds;
 }
 
 /** Which of the empty partitions in its scope a pop looks at, and seals, is the engine's choice. */

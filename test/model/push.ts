@@ -36,6 +36,7 @@ export function ensureQueue(queues: ModelQueues, name: string, nowUs: number): M
     partitions: new Map(),
     groups: new Map(),
     deadLetters: [],
+    newestAppendUs: 0,
   };
   queues.set(name, created);
   return created;
@@ -149,6 +150,7 @@ function store(
   const { producerSub } = choices;
   // Without a window nothing asks for the ids, and the engine does not keep them.
   const mayBeForgotten = queue.options.dedupWindowSeconds === 0;
+  queue.newestAppendUs = Math.max(queue.newestAppendUs, createdUs);
   partition.appends.push({ baseOffset, count: survivors.length, createdUs, producerSub });
   for (const [position, { txn, payload }] of survivors) {
     const id = choices.observed[position]!.id;

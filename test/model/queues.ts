@@ -38,6 +38,7 @@ export function modelConfigure(
     partitions: new Map(),
     groups: new Map(),
     deadLetters: [],
+    newestAppendUs: 0,
   };
   queues.set(command.queue, created);
   return created;
@@ -89,7 +90,10 @@ function retainedAppends({ appends, logStart }: ModelPartition): number {
   return appends.filter(({ baseOffset, count }) => baseOffset + count > logStart).length;
 }
 
-/** The arithmetic of the 2.x listing: the slowest named group counts, else queue mode, else nobody. */
+/**
+ * The arithmetic of the 2.x listing: the slowest named group counts, else queue mode, else nobody. Of
+ * leased batches, what is still retained counts, as in all other numbers.
+ */
 function countsOf(
   queue: ModelQueue,
   partition: ModelPartition,
@@ -105,7 +109,9 @@ function countsOf(
   const unacked = tailOf(partition) - Math.max(baseline, logStart);
   const leased = [...cursors.values()]
     .filter((cursor) => isLive(cursor, nowUs))
-    .reduce((sum, { lease, next }) => sum + lease!.toExclusive - next, 0);
+    .reduce((sum, { lease, next }) => {
+      return sum + Math.max(0, lease!.toExclusive - Math.max(next, logStart));
+    }, 0);
   const processing = Math.min(leased, unacked);
   const deadLetter = queue.deadLetters.filter((it) => it.partition === partition.name).length;
   const completed = Math.max(0, total - unacked - deadLetter);

@@ -23,7 +23,6 @@ import {
 } from './admin.ts';
 import { compareDeadLetters } from './compare-listing.ts';
 import type { Deliveries } from './deliveries.ts';
-import { isTolerated } from './known-differences.ts';
 import { GROUPS, PARTITIONS, QUEUES } from './operations.ts';
 import type { Operation } from './operations.ts';
 import { findPartition, SECOND_US } from './state.ts';
@@ -265,13 +264,9 @@ function find(world: AdminWorld, operation: Extract<Operation, { readonly op: 'f
   const seen = world.engine.findMessage({ partition: number, transactionId, nowUs: world.nowUs });
   world.note(`find ${number} ${transactionId} → ${JSON.stringify(seen)}`);
   const found = findPartition(world.model, number);
-  const matches = found?.partition.messages
+  const message = found?.partition.messages
     .slice(found.partition.logStart)
-    .filter(({ txn, id }) => (txn ?? id) === transactionId);
-  const later = isTolerated('laterMatch')
-    ? matches?.find((it) => it.offset === seen?.offset)
-    : undefined;
-  const message = later ?? matches?.[0];
+    .find(({ txn, id }) => (txn ?? id) === transactionId);
   if (found === undefined || message === undefined) {
     deepStrictEqual(seen, undefined, 'message that is not there');
     return;

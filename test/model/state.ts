@@ -105,6 +105,8 @@ export interface ModelQueue {
   readonly partitions: Map<string, ModelPartition>;
   readonly groups: Map<string, ModelGroup>;
   deadLetters: ModelDeadLetter[];
+  /** Time of the newest append, 0 before the first. */
+  newestAppendUs: number;
 }
 
 /** All queues by name, oldest first. */

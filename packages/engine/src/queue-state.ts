@@ -5,6 +5,7 @@ import type { GroupMode, Id128, QueueOptions } from '@queen-ts/protocol';
 import { GROUP_MODE } from '@queen-ts/protocol';
 import { U32Column } from './tables/chunked-columns.ts';
 import { ReadyRing } from './tables/ready-ring.ts';
+import { TICK_US } from './tables/timing-wheel.ts';
 
 const US_PER_SECOND = 1_000_000;
 
@@ -97,8 +98,8 @@ export class QueueState {
   retainedBlocks = 0;
   retainedBytes = 0;
   deadLetters = 0;
-  /** Partitions whose delay or window timer runs. */
-  deferredPartitions = 0;
+  /** Time of the newest append that its partitions saw, 0 before the first. Derived. */
+  newestAppendUs = 0;
 
   constructor(queue: {
     readonly number: number;
@@ -139,6 +140,15 @@ export class QueueState {
   /** Quiet time before a partition delivers, in microseconds. */
   get windowUs(): number {
     return Math.max(0, this.options.windowBuffer) * US_PER_SECOND;
+  }
+
+  /** What keeps the newest message of the queue from being delivered now, if anything does. */
+  holdAt(nowUs: number): 'window' | 'delayed' | undefined {
+    // Timers end a hold at whole ticks.
+    const isYounger = (us: number): boolean =>
+      us > 0 && Math.ceil((this.newestAppendUs + us) / TICK_US) * TICK_US > nowUs;
+    if (isYounger(this.windowUs)) return 'window';
+    return isYounger(this.delayUs) ? 'delayed' : undefined;
   }
 
   /** Age up to which a transaction id is a duplicate, in microseconds; 0 means never. */

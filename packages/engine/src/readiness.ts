@@ -17,10 +17,11 @@ export function arm(state: State, group: GroupState, partitionRow: number): void
 /** Notes an append: the groups may claim at once, or when the queue's delay or window is over. */
 export function noteAppend(state: State, queue: QueueState, partitionRow: number): void {
   const lastAppendUs = state.partitions.lastAppendUs.get(partitionRow);
+  queue.newestAppendUs = Math.max(queue.newestAppendUs, lastAppendUs);
   const waitUs = Math.max(queue.delayUs, queue.windowUs);
   if (waitUs > 0) {
     // A window moves with every append: its timer finds out when it fires.
-    deferUntil(state, queue, partitionRow, lastAppendUs + waitUs);
+    deferUntil(state, partitionRow, lastAppendUs + waitUs);
     return;
   }
   offer(state, queue, partitionRow);
@@ -45,21 +46,15 @@ export function noteEmptied(queue: QueueState, ordinal: number): void {
 }
 
 /** Arms the partition for all groups at `atUs`, or when an earlier timer fires. */
-export function deferUntil(
-  state: State,
-  queue: QueueState,
-  partitionRow: number,
-  atUs: number,
-): void {
+export function deferUntil(state: State, partitionRow: number, atUs: number): void {
   const isScheduled = state.deferralEnds.has(partitionRow);
   if (isScheduled && state.deferralEnds.atUs(partitionRow) <= atUs) return;
-  if (!isScheduled) queue.deferredPartitions += 1;
   state.deferralEnds.schedule(partitionRow, atUs);
 }
 
 /** Forgets the timers of a partition that is removed. */
-export function forgetDeferral(state: State, queue: QueueState, partitionRow: number): void {
-  if (state.deferralEnds.cancel(partitionRow)) queue.deferredPartitions -= 1;
+export function forgetDeferral(state: State, partitionRow: number): void {
+  state.deferralEnds.cancel(partitionRow);
 }
 
 /** Makes the groups of a queue look at all its partitions again: its delay or window changed. */
@@ -116,10 +111,9 @@ function endLease(state: State, cursorRow: number): void {
 function endDeferral(state: State, partitionRow: number, nowUs: number): void {
   const queue = state.queueOf(partitionRow);
   if (queue === undefined) return;
-  queue.deferredPartitions -= 1;
   const quietUs = state.partitions.lastAppendUs.get(partitionRow) + queue.windowUs;
   if (queue.windowUs > 0 && quietUs > nowUs) {
-    deferUntil(state, queue, partitionRow, quietUs);
+    deferUntil(state, partitionRow, quietUs);
     return;
   }
   offer(state, queue, partitionRow);

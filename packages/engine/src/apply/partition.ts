@@ -52,7 +52,7 @@ function removeRows(state: State, queue: QueueState, row: number): void {
     if (cursorRow !== 0) forgetCursor(state, group, cursorRow);
   }
   while (deadLetters.newestOf(row) !== 0) forgetDeadLetter(state, deadLetters.newestOf(row));
-  forgetDeferral(state, queue, row);
+  forgetDeferral(state, row);
   queue.retainedMessages -= partitions.tail.get(row) - partitions.logStart.get(row);
   queue.retainedBytes -= partitions.retainedBytes.get(row);
   queue.retainedBlocks -= state.blocks.dropBefore(row, Infinity);

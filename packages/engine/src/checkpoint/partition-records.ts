@@ -135,6 +135,7 @@ export class PartitionReader {
     partitions.lastAppendUs.set(row, lastAppendUs);
     partitions.activeUs.set(row, readTime(reader, createdUs));
     queue.partitions.restore(ordinal, row);
+    queue.newestAppendUs = Math.max(queue.newestAppendUs, lastAppendUs);
     queue.retainedMessages += retained;
     queue.retainedBytes += retainedBytes;
     this.#before.number = number;

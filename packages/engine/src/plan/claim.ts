@@ -127,7 +127,7 @@ function visibleEnd(state: State, queue: QueueState, row: number): number {
   if (windowUs > 0) {
     const quietUs = partitions.lastAppendUs.get(row) + windowUs;
     if (quietUs > nowUs) {
-      deferUntil(state, queue, row, quietUs);
+      deferUntil(state, row, quietUs);
       return -1;
     }
   }
@@ -135,7 +135,7 @@ function visibleEnd(state: State, queue: QueueState, row: number): number {
   if (delayUs === 0) return tail;
   const deferred = blocks.firstCreatedAtOrAfter(row, nowUs - delayUs + 1);
   if (deferred === 0) return tail;
-  deferUntil(state, queue, row, blocks.createdUs(deferred) + delayUs);
+  deferUntil(state, row, blocks.createdUs(deferred) + delayUs);
   return blocks.baseOffset(deferred);
 }
 

@@ -69,6 +69,7 @@ function popScope(context: PlanContext, claiming: Claiming): void {
 }
 
 function popQueue(context: PlanContext, claiming: Claiming, queue: QueueState): void {
+  const { state } = context;
   const group = ensureRegistered(context, queue, claiming.command);
   noteConflation(claiming, group);
   while (mayClaimMore(claiming)) {
@@ -80,7 +81,7 @@ function popQueue(context: PlanContext, claiming: Claiming, queue: QueueState): 
     noteReason(claiming, reason);
   }
   if (claiming.claims.length > 0 || claiming.reason !== 'empty') return;
-  claiming.reason = standingReason(queue, group);
+  claiming.reason = standingReason(state, group);
 }
 
 /** Whether the call's budgets allow another partition: the last one may go beyond the bytes. */
@@ -198,13 +199,14 @@ function noteReason(claiming: Claiming, reason: EmptyReason): void {
   if (reason !== 'empty') claiming.reason = reason;
 }
 
-/** Why a ring is empty although the queue may hold messages for the group. */
-function standingReason(queue: QueueState, group: GroupState): EmptyReason {
+/**
+ * Why a ring is empty although the queue may hold messages for the group. This is told of the queue as
+ * a whole, since a group does not know which of its partitions wait: a window or delay that runs may
+ * hold messages back that this very group is past.
+ */
+function standingReason(state: State, group: GroupState): EmptyReason {
   if (group.leases > 0) return 'leased';
-  // A timer set before delay and window were turned off may still run: it holds nothing back.
-  if (queue.deferredPartitions === 0) return 'empty';
-  if (queue.delayUs === 0 && queue.windowUs === 0) return 'empty';
-  return queue.windowUs > queue.delayUs ? 'window' : 'delayed';
+  return group.queue.holdAt(state.nowUs) ?? 'empty';
 }
 
 function outcomeOf(claiming: Claiming): PopOutcome {

@@ -25,6 +25,7 @@ export function countPartition(view: EngineView, queue: QueueState, row: number)
   const { cursors, partitions } = view.state;
   let named = Infinity;
   let queueMode = Infinity;
+  const logStart = partitions.logStart.get(row);
   let leased = 0;
   for (const group of queue.groups) {
     const cursorRow = group.cursors === 0 ? 0 : cursors.find(row, group.number);
@@ -33,11 +34,11 @@ export function countPartition(view: EngineView, queue: QueueState, row: number)
     if (group.name === QUEUE_MODE_GROUP) queueMode = next;
     else named = Math.min(named, next);
     if (cursors.isLeased(cursorRow, view.nowUs)) {
-      leased += cursors.leaseToExclusive.get(cursorRow) - next;
+      // What retention removed of a batch is no message any more.
+      leased += Math.max(0, cursors.leaseToExclusive.get(cursorRow) - Math.max(next, logStart));
     }
   }
   const next = named !== Infinity ? named : queueMode !== Infinity ? queueMode : 0;
-  const logStart = partitions.logStart.get(row);
   const tail = partitions.tail.get(row);
   const from = Math.max(next, logStart);
   const pending = tail - from;

@@ -43,8 +43,8 @@ export interface MessageAddress {
 }
 
 /**
- * Finds the first retained message of a partition with a transaction id. Reads at most some thousand
- * block headers; an older message without a remembered id is not found then.
+ * Finds the first retained message of a partition with a transaction id. Reads the headers of 4,096
+ * blocks at most; what it has not found by then is the first one whose id is remembered, if any.
  */
 export function* readMessage(
   view: EngineView,
@@ -62,7 +62,8 @@ export function* readMessage(
     uuid: uuid === undefined ? undefined : Uint32Array.from(uuid),
   };
   const remembered = rememberedOffset(state, search);
-  const offset = remembered ?? (yield* searchedOffset(view, search));
+  // The same id may also be stored before it was remembered: outside of the dedup window.
+  const offset = (yield* searchedOffset(view, search, remembered ?? Infinity)) ?? remembered;
   if (offset === undefined) return undefined;
   const partition = yield* partitionStatus(view, address.partition);
   const row = state.partitions.numbers.get(address.partition);
@@ -110,8 +111,15 @@ function rememberedOffset(state: State, search: Search): number | undefined {
   return undefined;
 }
 
-/** Walks the log: from where a minted id was stored, else from the start, up to a bound. */
-function* searchedOffset(view: EngineView, search: Search): Read<number | undefined> {
+/**
+ * Walks the log: from where a minted id was stored, else from the start, to the block that holds
+ * `offsetMax`, up to a bound.
+ */
+function* searchedOffset(
+  view: EngineView,
+  search: Search,
+  offsetMax: number,
+): Read<number | undefined> {
   const { blocks, partitions } = view.state;
   const { partition, uuid } = search;
   let fromUs = uuid === undefined ? 0 : earliestUs(uuid);
@@ -122,7 +130,7 @@ function* searchedOffset(view: EngineView, search: Search): Read<number | undefi
     const record =
       (fromUs > 0 ? blocks.firstCreatedAtOrAfter(row, fromUs) : 0) ||
       blocks.firstAtOrAfter(row, nextOffset);
-    if (record === 0) return undefined;
+    if (record === 0 || blocks.baseOffset(record) > offsetMax) return undefined;
     const block = openBlock(view.state, record);
     const ordinal = ordinalOf(block, search);
     if (ordinal >= 0) return block.baseOffset + ordinal;
@@ -133,7 +141,9 @@ function* searchedOffset(view: EngineView, search: Search): Read<number | undefi
   return undefined;
 }
 
+/** Minted ids are UUIDs of version 7; others tell no time. */
 function earliestUs(uuid: Uint32Array): number {
+  if (((uuid[1]! >>> 12) & 0xf) !== 7) return 0;
   const ms = uuid[0]! * 0x1_0000 + (uuid[1]! >>> 16);
   return Math.max(0, ms * 1000 - CLOCK_SKEW_US);
 }

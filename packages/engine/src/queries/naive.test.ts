@@ -166,8 +166,12 @@ class Facts {
   processingIn(number: number): number {
     const leased = this.cursorsIn(number)
       .filter(({ isLeased }) => isLeased)
-      .reduce((sum, { next, leasedTo }) => sum + leasedTo - next, 0);
-    return Math.min(leased, this.pendingIn(number));
+      .flatMap(({ next, leasedTo }) =>
+        this.messages.filter(
+          (it) => it.number === number && it.offset >= next && it.offset < leasedTo,
+        ),
+      );
+    return Math.min(leased.length, this.pendingIn(number));
   }
 
   #addPartition(number: number, row: number): void {

@@ -8,7 +8,7 @@ import { F64Column, U16Column, U32Column } from './chunked-columns.ts';
 import { RowAllocator } from './row-allocator.ts';
 
 /** Resolution in microseconds. */
-const TICK_US = 1000;
+export const TICK_US = 1000;
 
 /** Bits of a digit. */
 const DIGIT_BITS = 6;
