@@ -4,5 +4,5 @@
 export { CheckpointJob } from './checkpoint-job.ts';
 export { InFlight } from './in-flight.ts';
 export type { InFlightEntry } from './in-flight.ts';
-export { LogTime } from './leader-clock.ts';
+export { LeaderClock, LogTime } from './leader-clock.ts';
 export { Replica } from './replica.ts';

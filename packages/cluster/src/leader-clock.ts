@@ -97,12 +97,25 @@ export class LeaderClock {
   /** Monotonic time up to which the wall clock was approached. */
   #slewedToUs: number;
 
+  /**
+   * The log's time at which a leadership starts: set back by the grace, but never so that it falls
+   * behind the wall clock by more than that, or changes of leaders in a row would add up. Below the
+   * floor, time stands still until it is reached, which takes the grace at most.
+   */
+  static startUs(wallUs: number, { floorUs, logUs }: LeaderClockStart): number {
+    const logNowUs = logUs ?? wallUs;
+    // Nothing was ever stamped: there are no leases.
+    if (floorUs === 0) return logNowUs;
+    const keptUs = Math.min(logNowUs, wallUs - HANDOVER_GRACE_US);
+    return Math.max(logNowUs - HANDOVER_GRACE_US, keptUs, floorUs + 1 - HANDOVER_GRACE_US);
+  }
+
   constructor(clock: Clock, { floorUs, logUs }: LeaderClockStart) {
     this.#clock = clock;
     this.#lastUs = floorUs;
     const monotonicUs = clock.monotonicUs();
     this.#slewedToUs = monotonicUs;
-    this.#offsetUs = startUs(clock.wallUs(), { floorUs, logUs }) - monotonicUs;
+    this.#offsetUs = LeaderClock.startUs(clock.wallUs(), { floorUs, logUs }) - monotonicUs;
   }
 
   /** Time now, in microseconds since the epoch as this leadership counts it; not a stamp. */
@@ -133,17 +146,4 @@ export class LeaderClock {
     this.#offsetUs += Math.max(-stepMaxUs, Math.min(stepMaxUs, errorUs));
     this.#slewedToUs += stepMaxUs * SLEW_DIVISOR;
   }
-}
-
-/**
- * The log's time at which a leadership starts: set back by the grace, but never so that it falls
- * behind the wall clock by more than that, or changes of leaders in a row would add up. Below the
- * floor, time stands still until it is reached, which takes the grace at most.
- */
-function startUs(wallUs: number, { floorUs, logUs }: LeaderClockStart): number {
-  const logNowUs = logUs ?? wallUs;
-  // Nothing was ever stamped: there are no leases.
-  if (floorUs === 0) return logNowUs;
-  const keptUs = Math.min(logNowUs, wallUs - HANDOVER_GRACE_US);
-  return Math.max(logNowUs - HANDOVER_GRACE_US, keptUs, floorUs + 1 - HANDOVER_GRACE_US);
 }

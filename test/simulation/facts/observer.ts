@@ -6,11 +6,19 @@ import type { Facts } from '../invariants/invariant.ts';
 import { InvariantSuite } from '../invariants/suite.ts';
 import type { Process } from '../nodes/process.ts';
 import type { NodeWatch, SimNode } from '../nodes/sim-node.ts';
+import type { Profile } from '../world/profile.ts';
 import type { World } from '../world/world.ts';
 import { CommittedLog } from './committed-log.ts';
 import { History } from './history.ts';
 import type { Tie } from './history.ts';
+import { Leaders } from './leader-facts.ts';
 import { Ledger } from './ledger.ts';
+
+/** How fast leaders approach their wall clocks, in parts per million. */
+const SLEW_PPM = 500;
+
+/** Rounding, and skew between the wall clocks of machines that were just set. */
+const CLOCK_ERROR_US_MIN = 60_000;
 
 /** The eyes of one run. */
 export class Observer implements NodeWatch, Facts {
@@ -19,8 +27,7 @@ export class Observer implements NodeWatch, Facts {
   readonly ledger = new Ledger();
   readonly history = new History();
   readonly suite: InvariantSuite;
-  /** When the process started that led in a term. */
-  readonly leaderStartUs = new Map<number, number>();
+  readonly leaders = new Leaders();
   newestTerm = 0;
   /** Who was seen leading in the newest term; 0 before the first. */
   leaderId = 0;
@@ -58,6 +65,15 @@ export class Observer implements NodeWatch, Facts {
     return this.#world.isLogTimeKnown;
   }
 
+  get profile(): Profile {
+    return this.#world.profile;
+  }
+
+  get clockErrorUs(): number {
+    const { driftPpm } = this.#world.profile;
+    return CLOCK_ERROR_US_MIN + (this.nowUs * (2 * driftPpm + 2 * SLEW_PPM)) / 1_000_000;
+  }
+
   get nowUs(): number {
     return this.#world.time.nowUs;
   }
@@ -67,11 +83,19 @@ export class Observer implements NodeWatch, Facts {
     if (isLeading && message.term > this.newestTerm) {
       this.newestTerm = message.term;
       this.leaderId = message.from;
-      this.leaderStartUs.set(message.term, process.startedUs);
+      this.#leads(process, message.term);
       this.#world.trace.add(() => `node ${message.from}: leads in term ${message.term}`);
     }
     this.suite.tell('sent', process, message);
     this.#transmit(message);
+  }
+
+  /** The wall clock of a node jumps. */
+  wallJumped(node: SimNode): void {
+    const { process } = node;
+    if (process === undefined) return;
+    process.timeKnowledge.hasWallJumped = true;
+    if (this.leaders.wallJumped(process)) this.#world.isLogTimeKnown = false;
   }
 
   /** A message reached a running process. */
@@ -100,6 +124,12 @@ export class Observer implements NodeWatch, Facts {
     }
     process.observedIndex = appliedIndex;
     this.suite.tell('settled', process);
+  }
+
+  #leads(process: Process, term: number): void {
+    const { isKnown, hasWallJumped } = process.timeKnowledge;
+    if (!isKnown && hasWallJumped) this.#world.isLogTimeKnown = false;
+    this.leaders.add(term, process);
   }
 
   #applied(process: Process, index: number): void {

@@ -105,8 +105,8 @@ export class Nemesis {
       case 'wipe':
         return this.#wipe(node);
       case 'wallJump':
-        node.noteWallJump();
         node.clock.skewUs += this.#dice.pick([-3_600_000_000, -200_000, 200_000, 3_600_000_000]);
+        this.#cluster.observer.wallJumped(node);
         return;
       default:
         unreachable(kind);

@@ -6,9 +6,11 @@ import type { AckOutcome, PopOutcome, PushOutcome } from '@queen-ts/protocol';
 import type { CheckpointMeta, Entry, Message } from '@queen-ts/raft';
 import type { CommittedLog } from '../facts/committed-log.ts';
 import type { Tie } from '../facts/history.ts';
+import type { Leaders } from '../facts/leader-facts.ts';
 import type { Ledger } from '../facts/ledger.ts';
 import type { Process } from '../nodes/process.ts';
 import type { SimNode } from '../nodes/sim-node.ts';
+import type { Profile } from '../world/profile.ts';
 
 /** What every invariant may look at. */
 export interface Facts {
@@ -25,10 +27,12 @@ export interface Facts {
   readonly groups: ReadonlyMap<string, readonly string[]>;
   /** When the pop set out that a lease was minted for, by the lease's id as text. */
   readonly askedForLeaseUs: ReadonlyMap<string, number>;
-  /** When the process started that led in a term, in the world's time. */
-  readonly leaderStartUs: ReadonlyMap<number, number>;
-  /** Whether every process could know how the log's time goes on. */
+  readonly leaders: Leaders;
+  /** Whether every leader could know how the log's time goes on. */
   readonly isLogTimeKnown: boolean;
+  /** What clocks of different nodes may have come apart by since the start, in microseconds. */
+  readonly clockErrorUs: number;
+  readonly profile: Profile;
   /** The world's time. */
   readonly nowUs: number;
   /** The highest term in which a node was seen leading. */

@@ -1,26 +1,34 @@
-// Leases last: once a pop has asked for a lease of so many seconds, nobody else gets the partition for
-// the group before that time has really passed, unless the lease was settled or given back. Jumps of
-// wall clocks, drift and changes of leaders are no excuse (design §7), except for a new leader that had
-// only just started: it has nothing but its wall clock to go by.
+// Leases last (I4): once a pop has asked for a lease of so many seconds, nobody else gets the partition
+// for the group before that time has really passed, unless the lease was settled or given back. Jumps
+// of wall clocks, drift and changes of leaders are no excuse. A new leader gives half a second more, as
+// far as the log's time was not that far behind its wall clock before (ADR 0011).
 
 import { EFFECT } from '@queen-ts/protocol';
 import type { Effect } from '@queen-ts/protocol';
 import type { Entry } from '@queen-ts/raft';
 import { leaseText } from '../facts/ledger.ts';
+import { EPOCH_US } from '../nodes/node-clock.ts';
 import type { Facts, Invariant } from './invariant.ts';
 
-/** What two drifting clocks may disagree by, as a part of the time. */
-const DRIFT_MAX = 0.04;
-
-/** What a change of leaders may cost a lease, in microseconds. */
+/** What a change of leaders gives to a lease, in microseconds. */
 const HANDOVER_US = 500_000;
+
+/** A lease as it was given out. */
+interface GrantedLease {
+  readonly durationUs: number;
+  /** Term of the leader that granted it. */
+  readonly term: number;
+  /** Log time of the grant, and world time at which it was seen committed. */
+  readonly stampUs: number;
+  readonly seenUs: number;
+}
 
 /** Watches claims by the world's own time. */
 export class LeaseTime implements Invariant {
-  readonly name = 'leases last';
+  readonly name = 'I4 leases last';
   readonly #facts: Facts;
-  /** How long each lease was granted for, by its id as text, in microseconds. */
-  readonly #durationsUs = new Map<string, number>();
+  /** By lease id as text. */
+  readonly #granted = new Map<string, GrantedLease>();
 
   constructor(facts: Facts) {
     this.#facts = facts;
@@ -28,7 +36,7 @@ export class LeaseTime implements Invariant {
 
   effect(effect: Effect, at: { index: number; nowUs: number }, entry: Entry): string | undefined {
     if (effect.kind !== EFFECT.CURSOR_PUT || effect.leaseToExclusive === 0) return undefined;
-    const { ledger } = this.#facts;
+    const { ledger, nowUs: seenUs } = this.#facts;
     const group = ledger.groupName(effect.group);
     const before = ledger.partition(effect.partition)?.cursors.get(group)?.latest;
     const lease = leaseText(effect.leaseId);
@@ -39,20 +47,31 @@ export class LeaseTime implements Invariant {
       if (violation !== undefined)
         return `entry ${at.index}, partition ${effect.partition}: ${violation}`;
     }
-    this.#durationsUs.set(lease, effect.leaseExpiresUs - at.nowUs);
+    const durationUs = effect.leaseExpiresUs - at.nowUs;
+    this.#granted.set(lease, { durationUs, term: entry.term, stampUs: at.nowUs, seenUs });
     return undefined;
   }
 
   #tooEarly(former: string, term: number): string | undefined {
-    const askedUs = this.#facts.askedForLeaseUs.get(former);
-    const durationUs = this.#durationsUs.get(former);
-    if (askedUs === undefined || durationUs === undefined) return undefined;
-    if (!this.#facts.isLogTimeKnown) return undefined;
-    if ((this.#facts.leaderStartUs.get(term) ?? Infinity) > askedUs) return undefined;
+    const { askedForLeaseUs, isLogTimeKnown, clockErrorUs, nowUs } = this.#facts;
+    const askedUs = askedForLeaseUs.get(former);
+    const granted = this.#granted.get(former);
+    if (askedUs === undefined || granted === undefined || !isLogTimeKnown) return undefined;
     // It was planned after it was asked for, and this claim before it is seen committed here.
-    const passedUs = this.#facts.nowUs - askedUs;
-    return passedUs >= durationUs * (1 - DRIFT_MAX) - HANDOVER_US
+    const passedUs = nowUs - askedUs;
+    const moreUs = this.#moreUs(granted, term);
+    return passedUs >= granted.durationUs + moreUs - clockErrorUs
       ? undefined
-      : `a lease of ${durationUs} us was replaced ${passedUs} us after it was asked for`;
+      : `a lease of ${granted.durationUs} us and ${moreUs} us more was replaced ${passedUs} us after it was asked for`;
+  }
+
+  /** What the leader of `term` owes to a lease, in microseconds; less than nothing if it could not know. */
+  #moreUs(granted: GrantedLease, term: number): number {
+    const leader = this.#facts.leaders.get(term);
+    if (leader === undefined || term === granted.term) return 0;
+    const wallUs = EPOCH_US + leader.wallAheadUs + granted.seenUs;
+    const leftUs = Math.min(HANDOVER_US, HANDOVER_US - (wallUs - granted.stampUs));
+    if (!leader.knowsTime) return leftUs;
+    return leader.hasWallJumped ? 0 : Math.max(0, leftUs);
   }
 }

@@ -15,6 +15,7 @@ import { Digests } from './i9-digests.ts';
 import type { Facts, Invariant } from './invariant.ts';
 import { LeaderCompleteness } from './leader-completeness.ts';
 import { LeaseTime } from './lease-time.ts';
+import { LogTimePace } from './log-time.ts';
 import { LogMatching } from './log-matching.ts';
 import { StateMachineSafety } from './state-machine-safety.ts';
 import { TermConsent } from './term-consent.ts';
@@ -44,6 +45,7 @@ export class InvariantSuite {
       new Offsets(facts),
       new Leases(facts),
       new LeaseTime(facts),
+      new LogTimePace(facts),
       new Transactions(facts),
       new Cursors(facts),
       new Reads(facts),

@@ -1,6 +1,12 @@
 // Planted bugs of the driver and of the engine.
 
-import { CheckpointJob, InFlight, LogTime, Replica } from '@queen-ts/cluster/internals';
+import {
+  CheckpointJob,
+  InFlight,
+  LeaderClock,
+  LogTime,
+  Replica,
+} from '@queen-ts/cluster/internals';
 import type { InFlightEntry } from '@queen-ts/cluster/internals';
 import { Engine, EngineRestorer } from '@queen-ts/engine';
 import type { Outcome } from '@queen-ts/protocol';
@@ -126,6 +132,16 @@ const trustWallClock: Mutant = {
   install: () => replaceMethod(LogTime.prototype, 'nowUs', () => () => undefined),
 };
 
+/** A new leader goes on with the time as if nobody could have been wrong about it. */
+const noHandoverGrace: Mutant = {
+  name: 'no-handover-grace',
+  what: 'a new leader gives the leases of earlier ones no more time',
+  install: () =>
+    replaceMethod(LeaderClock, 'startUs', () => (wallUs, { floorUs, logUs }) => {
+      return Math.max(logUs ?? wallUs, floorUs + 1);
+    }),
+};
+
 /** The acks of a transaction are forgotten. */
 const halfTransaction: Mutant = {
   name: 'half-transaction',
@@ -153,5 +169,6 @@ export const BROKER_MUTANTS: readonly Mutant[] = [
   checkpointNewerThanLog,
   shortLeases,
   trustWallClock,
+  noHandoverGrace,
   halfTransaction,
 ];

@@ -26,6 +26,8 @@ export interface StoredCheckpoint {
 
 /** CheckpointStore of one process. */
 export class SimCheckpointStore implements CheckpointStore {
+  /** One checkpoint is kept: the log is never cut. */
+  readonly coveredIndex = 0;
   readonly #disk: SimDisk;
   readonly #user: DiskUser;
   readonly #latch: FailureLatch;

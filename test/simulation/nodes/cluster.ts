@@ -61,6 +61,7 @@ export class Cluster {
       if (broker === undefined) return;
       this.world.trace.add(() => describeSimMessage(message));
       this.observer.received(message);
+      process.timeKnowledge.arrived(message);
       broker.receive(message);
     });
   }

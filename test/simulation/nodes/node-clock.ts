@@ -7,7 +7,7 @@ import type { VirtualTime } from '../world/virtual-time.ts';
 const MILLION = 1_000_000;
 
 /** Wall time at the start of every run, in microseconds since the epoch. */
-const EPOCH_US = 1_800_000_000_000_000;
+export const EPOCH_US = 1_800_000_000_000_000;
 
 /** One machine's clocks. */
 export class NodeClock implements Clock {

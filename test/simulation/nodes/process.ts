@@ -12,6 +12,7 @@ import type { SimDisk } from './disk.ts';
 import type { NodeClock } from './node-clock.ts';
 import { FailureLatch, SimHardStateStore, SimLogStore } from './stores.ts';
 import type { StoreUser } from './stores.ts';
+import { TimeKnowledge } from './time-knowledge.ts';
 import { Dice } from '../world/dice.ts';
 
 /** What a process is part of. */
@@ -42,6 +43,7 @@ export class Process implements StoreUser, Scheduler {
   /** The broker has started: only now the server opens its doors. */
   isServing = false;
   isPaused = false;
+  readonly timeKnowledge = new TimeKnowledge();
   /** Set once a write failed or damage was read. */
   storageError: DiskError | undefined;
   /** Highest applied index that the invariants have seen. */

@@ -80,17 +80,9 @@ export class SimNode implements ProcessHost {
     this.#generation += 1;
     // A machine sets its clock when it starts; only those of running ones jump.
     this.clock.skewUs = this.#skewUs;
-    if (this.world.hasWallJumped) this.world.isLogTimeKnown = false;
     this.world.trace.add(() => `node ${this.id}: starts for the ${this.#generation}. time`);
     this.process = new Process(this, this.#generation);
     this.process.start();
-  }
-
-  /** The wall clock jumps. Only a process that was there from the start surely knew the time before. */
-  noteWallJump(): void {
-    this.world.hasWallJumped = true;
-    const hasSeenTime = this.#generation === 1 && (this.process?.observedIndex ?? 0) > 0;
-    if (!hasSeenTime) this.world.isLogTimeKnown = false;
   }
 
   /** Kills the process, if it lives, and has it started again after a while. */

@@ -34,10 +34,8 @@ export class World {
   readonly faults = new Map<FaultKind | IncidentKind, number>();
   /** True while nothing goes wrong: during most foundings, and after the faults. */
   isPeaceful: boolean;
-  /** A wall clock jumped while its machine ran. */
-  hasWallJumped = false;
-  /** False once a process may have only a wrong wall clock to tell the log's time by. */
-  isLogTimeKnown: boolean;
+  /** False once a process led that had only a wrong wall clock to tell the log's time by. */
+  isLogTimeKnown = true;
   #violation: Violation | undefined;
 
   constructor(options: {
@@ -48,7 +46,6 @@ export class World {
     this.seed = options.seed;
     this.profile = options.profile;
     this.isPeaceful = options.profile.foundsInPeace;
-    this.isLogTimeKnown = options.profile.foundsInPeace;
     this.trace = new Trace({ isOn: options.isTraced, nowUs: () => this.time.nowUs });
   }
 
