@@ -1,12 +1,19 @@
-// One node's broker: queues commands, plans them while this node leads, proposes the entries, and
-// answers once they are committed. A single thread owns everything here; no await separates a read
+// One node's broker: takes requests, lets the core and the planner do what they can, and answers once
+// it is committed. Owns the life cycle. A single thread owns everything here; no await separates a read
 // of shared state from the write that depends on it.
 
 import { assert } from '@queen-ts/base';
 import type { Clock } from '@queen-ts/base';
 import type { ClusterIdentity, Engine, EngineView, Read } from '@queen-ts/engine';
 import type { Id128, Outcome, PayloadReader, PopCommand } from '@queen-ts/protocol';
-import type { CheckpointStore, Entry, Message, RaftNode, SoftState } from '@queen-ts/raft';
+import type {
+  CheckpointStore,
+  Entry,
+  Message,
+  RaftNode,
+  ReadState,
+  SoftState,
+} from '@queen-ts/raft';
 import { AppendWatch } from './append-watch.ts';
 import type { AppendMark, WaitOptions } from './append-watch.ts';
 import type {
@@ -19,33 +26,18 @@ import type {
 } from './broker.ts';
 import { CheckpointJob } from './checkpoint-job.ts';
 import type { CheckpointJobStart, CheckpointSource } from './checkpoint-job.ts';
-import { CommandQueue } from './command-queue.ts';
-import { Deadlines } from './deadlines.ts';
 import type { InFlight } from './in-flight.ts';
-import { LeaderClock, LogTime } from './leader-clock.ts';
+import { Leadership } from './leadership.ts';
 import type { BrokerLimits } from './limits.ts';
-import { ParkingLot } from './parking-lot.ts';
-import { Planner } from './planner.ts';
-import type { Settlement } from './planner.ts';
+import { PlanLoop } from './plan-loop.ts';
 import { RaftDriver } from './raft-driver.ts';
 import type { RaftDriverParts } from './raft-driver.ts';
-import { ReadBarrier } from './read-barrier.ts';
-import { ReadTurns } from './read-turns.ts';
-import {
-  clientLeft,
-  inDoubt,
-  nodeFailed,
-  nodeStopping,
-  notLeader,
-  queueFull,
-  readLate,
-  readLost,
-  rebuilding,
-} from './refusals.ts';
+import { clientLeft, inDoubt, nodeFailed, nodeStopping, queueFull } from './refusals.ts';
 import { Replica } from './replica.ts';
 import type { EngineState, ReplicaView } from './replica.ts';
-import { claimOf, PopRequest, Request } from './request.ts';
+import { PopRequest, Request } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
+import { StateReads } from './state-reads.ts';
 
 /** Parts of a broker. */
 export interface LocalBrokerParts extends RaftDriverParts {
@@ -72,89 +64,60 @@ export class LocalBroker implements Broker {
   readonly #parts: LocalBrokerParts;
   readonly #raft: RaftNode;
   readonly #replica: Replica;
-  readonly #inFlight: InFlight;
-  readonly #queue: CommandQueue;
-  readonly #lot = new ParkingLot();
-  readonly #planner: Planner;
+  readonly #leadership: Leadership;
+  readonly #plans: PlanLoop;
+  readonly #reads: StateReads;
   readonly #driver: RaftDriver;
-  readonly #barrier: ReadBarrier<Settlement>;
-  readonly #readTurns: ReadTurns;
-  /** Reads that are complete and wait for the proof that this node led afterwards. */
-  readonly #readBarrier: ReadBarrier<PromiseWithResolvers<void>>;
   readonly #appendWatch: AppendWatch;
-  readonly #deadlines: Deadlines;
   readonly #checkpoints: CheckpointJob;
-  #soft: SoftState;
-  /** Set while this node leads and contains its whole log: it may plan. */
-  #leaderClock: LeaderClock | undefined;
-  readonly #logTime: LogTime;
   /** Set once the broker has started. */
   #hashKey: Uint32Array | undefined;
   #failure: Error | undefined;
   #isStopping = false;
   #isPumpDeferred = false;
   #ticket = 0;
-  #entriesTotal = 0;
-  #entryBytesTotal = 0;
   #cancelTick: () => void = () => {};
   readonly #watchers: (() => void)[] = [];
 
   /** @param initial the state that opening the log arrived at. */
   constructor(parts: LocalBrokerParts, initial: EngineState & CheckpointJobStart) {
-    const { raft, limits, inFlight, clock, scheduler, log, createEngine, loadState } = parts;
+    const { raft, limits, clock, scheduler, log, createEngine, loadState } = parts;
     this.#parts = parts;
     this.#raft = raft;
-    this.#inFlight = inFlight;
-    this.#logTime = new LogTime(clock);
-    const { term, leaderId, role, isIdentityRefused } = raft.status;
-    this.#soft = { role, leaderId, term, isIdentityRefused };
     const onFailure = (error: unknown): void => this.#fail(error);
-    const onRebuilt = (): void => this.#pump();
+    const pump = (): void => this.#pump();
     this.#replica = new Replica(
-      { createEngine, loadState, log, scheduler, onRebuilt, onFailure },
+      { createEngine, loadState, log, scheduler, onRebuilt: pump, onFailure },
       initial,
     );
+    this.#leadership = new Leadership({ raft, replica: this.#replica, clock });
     const source = (): CheckpointSource | undefined => this.#checkpointSource();
     const store = parts.checkpoints;
     this.#checkpoints = new CheckpointJob(
       { store, clock, scheduler, limits, source, onFailure },
       initial,
     );
-    const lot = this.#lot;
-    const queue = new CommandQueue({
-      commands: limits.queuedCommandsMax,
-      bytes: limits.queuedBytesMax,
+    const shared = { ...parts, replica: this.#replica, leadership: this.#leadership };
+    this.#plans = new PlanLoop({
+      ...shared,
+      pump,
+      isPersisting: () => this.#driver.isPersisting,
+      release: (leaseId) => this.release(leaseId),
     });
-    this.#queue = queue;
-    this.#planner = new Planner({ queue, lot, limits });
-    this.#barrier = new ReadBarrier(raft, 0);
-    this.#readBarrier = new ReadBarrier(raft, 1);
-    this.#readTurns = new ReadTurns({ clock, scheduler, limits });
-    const view = (): EngineView | undefined => (this.#isReadable ? this.#view() : undefined);
+    this.#reads = new StateReads({
+      ...shared,
+      failure: () => this.#failure,
+      deferPump: () => this.#deferPump(),
+      nextChange: () => this.#nextChange(),
+    });
+    const view = (): EngineView | undefined =>
+      this.#reads.isReadable ? this.#leadership.view() : undefined;
     this.#appendWatch = new AppendWatch({ scheduler, limits, view });
-    const onTimer = (): void => this.#pump();
-    const onParkedOver = (pops: readonly PopRequest[]): void => this.#parkedOver(pops);
-    this.#deadlines = new Deadlines({
-      clock,
-      scheduler,
-      limits,
-      queue,
-      lot,
-      inFlight,
-      onTimer,
-      onParkedOver,
-    });
     this.#driver = new RaftDriver(parts, {
       committed: (entry) => this.#committed(entry),
-      readConfirmed: (read) => {
-        this.#answer(this.#barrier.confirm(read));
-        for (const waiting of this.#readBarrier.confirm(read)) waiting.resolve();
-        // What came while this round ran is confirmed by the next one.
-        this.#barrier.start();
-        this.#readBarrier.start();
-      },
+      readConfirmed: (read) => this.#readConfirmed(read),
       roleChanged: (state) => this.#roleChanged(state),
-      persisted: () => this.#pump(),
+      persisted: pump,
       failed: onFailure,
     });
   }
@@ -167,8 +130,8 @@ export class LocalBroker implements Broker {
     this.#tick();
     while (
       this.#replica.engine.identity === undefined ||
-      this.#inFlight.size > 0 ||
-      !this.#isServing()
+      this.#parts.inFlight.size > 0 ||
+      !this.#leadership.isServing
     ) {
       if (this.#failure !== undefined) throw this.#failure;
       await this.#nextChange();
@@ -183,7 +146,7 @@ export class LocalBroker implements Broker {
   }
 
   get payloads(): PayloadReader {
-    return this.#inFlight;
+    return this.#parts.inFlight;
   }
 
   get hashKey(): Uint32Array {
@@ -194,7 +157,7 @@ export class LocalBroker implements Broker {
   /** Takes a message from another member. */
   receive(message: Message): void {
     if (this.#failure !== undefined || this.#isStopping) return;
-    this.#logTime.arrived(message);
+    this.#leadership.arrived(message);
     this.#raft.step(message);
     this.#deferPump();
   }
@@ -226,17 +189,8 @@ export class LocalBroker implements Broker {
     this.#enqueue(request);
   }
 
-  async read<T>(read: (view: EngineView) => Read<T>, options: ReadOptions): Promise<T> {
-    const { deadlineUs, from } = options;
-    if (this.#failure !== undefined) throw nodeFailed(this.#failure);
-    if (!this.#replica.isCurrent) throw rebuilding();
-    const leaderClock = this.#leaderClock;
-    if (from === 'leader' && leaderClock === undefined) throw notLeader();
-    const { engine } = this.#replica;
-    const check = (): void => this.#checkRead(engine, options, leaderClock);
-    const result = await this.#readTurns.run(read(this.#view()), { deadlineUs, check });
-    await this.#confirmRead(check, options);
-    return result;
+  read<T>(read: (view: EngineView) => Read<T>, options: ReadOptions): Promise<T> {
+    return this.#reads.read(read, options);
   }
 
   waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<boolean> {
@@ -256,11 +210,7 @@ export class LocalBroker implements Broker {
       commitIndex: raft.commitIndex,
       appliedIndex: this.#replica.appliedIndex,
       failure: this.#failure?.message,
-      parkedPops: this.#lot.size,
-      queuedCommands: this.#queue.commandCount,
-      queuedBytes: this.#queue.sizeBytes,
-      entriesTotal: this.#entriesTotal,
-      entryBytesTotal: this.#entryBytesTotal,
+      ...this.#plans.counters(),
       syncsTotal: this.#driver.syncsTotal,
       queues,
       partitions,
@@ -274,17 +224,17 @@ export class LocalBroker implements Broker {
     this.#isStopping = true;
     const { clock, limits, log, hardState } = this.#parts;
     const giveUpUs = clock.monotonicUs() + limits.stopUs;
-    this.#parkedOver(this.#lot.expire(() => true));
+    this.#plans.endParked();
     this.#appendWatch.endAll();
     this.#pump();
-    while (this.#isBusy() && this.#failure === undefined && clock.monotonicUs() < giveUpUs) {
+    while (this.#plans.isBusy && this.#failure === undefined && clock.monotonicUs() < giveUpUs) {
       await this.#nextChange();
     }
     this.#cancelTick();
-    this.#deadlines.cancel();
+    this.#plans.cancelTimer();
     await this.#driver.settled();
     this.#rejectAll((request) => (request.state === 'planned' ? inDoubt(request) : nodeStopping()));
-    this.#readTurns.close(nodeStopping());
+    this.#reads.close(nodeStopping());
     if (this.#failure === undefined) {
       // The commit index rides along, so that the next start need not wait to learn it.
       await hardState.save({ ...hardState.current, commitIndex: this.#raft.status.commitIndex });
@@ -298,54 +248,13 @@ export class LocalBroker implements Broker {
     if (pop.state === 'answered') return;
     const isParked = pop.state === 'parked';
     pop.fail(clientLeft());
-    if (!isParked) return;
-    this.#lot.expectAnswered(this.#parts.clock.monotonicUs());
-    this.#armDeadlines();
-  }
-
-  get #isReadable(): boolean {
-    return this.#failure === undefined && this.#replica.isCurrent;
-  }
-
-  #view(): EngineView {
-    const { engine } = this.#replica;
-    return engine.view(this.#leaderClock?.nowUs() ?? engine.nowUs);
-  }
-
-  /** Throws when a read in progress has lost what it reads, or its time. */
-  #checkRead(engine: Engine, options: ReadOptions, leaderClock: LeaderClock | undefined): void {
-    if (this.#failure !== undefined) throw nodeFailed(this.#failure);
-    if (this.#replica.engine !== engine || !this.#replica.isCurrent) throw readLost();
-    if (options.from === 'leader' && this.#leaderClock !== leaderClock) throw readLost();
-    if (options.deadlineUs <= this.#parts.clock.monotonicUs()) throw readLate();
-  }
-
-  /** Waits until what a read has seen is committed and, if it must be, proven to be the newest. */
-  async #confirmRead(check: () => void, { from }: ReadOptions): Promise<void> {
-    check();
-    const seenIndex = this.#inFlight.newest?.index ?? 0;
-    if (seenIndex <= this.#replica.appliedIndex && from === 'leader') {
-      const waiting = Promise.withResolvers<void>();
-      this.#readBarrier.add([waiting]);
-      this.#readBarrier.start();
-      this.#deferPump();
-      return waiting.promise;
-    }
-    while (seenIndex > this.#replica.appliedIndex) {
-      await this.#nextChange();
-      check();
-    }
-  }
-
-  #isBusy(): boolean {
-    const isPlanning = this.#queue.commandCount > 0 || this.#planner.longCommandCount > 0;
-    return isPlanning || this.#inFlight.size > 0 || !this.#barrier.isIdle;
+    if (isParked) this.#plans.parkedPopAnswered();
   }
 
   #enqueue(request: Request): void {
     if (this.#failure !== undefined) request.fail(nodeFailed(this.#failure));
     else if (this.#isStopping) request.fail(nodeStopping());
-    else if (this.#queue.offer(request)) this.#deferPump();
+    else if (this.#plans.offer(request)) this.#deferPump();
     else request.fail(queueFull());
   }
 
@@ -363,192 +272,58 @@ export class LocalBroker implements Broker {
   #pump(): void {
     if (this.#failure !== undefined) return;
     try {
-      this.#driver.pump();
-      // One cycle for due timers, and for commands under way, is enough: what it leaves due is looked
-      // at by the next timer, and the next step comes after the I/O events at hand.
-      let isDue = this.#isTimerDue() || this.#planner.longCommandCount > 0;
-      for (; this.#mayPlan(isDue); isDue = false) {
-        this.#planCycle(this.#leaderClock);
-        this.#driver.pump();
-        // Not only what has an effect may take its time, and without one nothing is waited for.
-        if (this.#planner.isCostly) break;
-      }
-      const isLeft = this.#planner.longCommandCount > 0 || this.#planner.isCostly;
-      if (isLeft && this.#mayPlan(this.#planner.longCommandCount > 0)) this.#deferPump();
-      this.#armDeadlines();
+      if (this.#plans.run(() => this.#driver.pump())) this.#deferPump();
       this.#checkpoints.poll();
     } catch (error) {
       this.#fail(error);
     }
     this.#appendWatch.changed();
-    for (const wake of this.#watchers.splice(0)) wake();
-  }
-
-  #mayPlan(isDue: boolean): boolean {
-    if (!this.#isReadyToPlan() || this.#driver.isPersisting) return false;
-    if (this.#inFlight.size >= this.#parts.limits.entriesInFlightMax) return false;
-    return (
-      this.#queue.commandCount > 0 ||
-      this.#planner.hasWork(this.#parts.clock.monotonicUs()) ||
-      this.#replica.engine.identity === undefined ||
-      isDue
-    );
+    this.#wakeWatchers();
   }
 
   /** The engine and what it contains: a leader's contains its whole log. */
   #checkpointSource(): CheckpointSource | undefined {
     if (!this.#replica.isCurrent) return undefined;
     const { engine, appliedIndex } = this.#replica;
-    const isAhead = this.#leaderClock !== undefined;
+    const isAhead = this.#leadership.clock !== undefined;
     return { engine, index: isAhead ? this.#raft.status.lastIndex : appliedIndex };
   }
 
-  /** A leader serves once it may plan; another member as soon as there is a leader. */
-  #isServing(): boolean {
-    return this.#soft.role === 'leader' ? this.#isReadyToPlan() : this.#soft.leaderId !== 0;
-  }
-
-  /** True once this node leads and its engine contains its whole log; starts the leader's clock. */
-  #isReadyToPlan(): boolean {
-    if (this.#leaderClock !== undefined) return true;
-    if (this.#soft.role !== 'leader' || !this.#replica.isCurrent) return false;
-    const { hasCommittedInTerm, lastIndex } = this.#raft.status;
-    if (!hasCommittedInTerm || lastIndex !== this.#replica.appliedIndex) return false;
-    const { clock } = this.#parts;
-    const floorUs = this.#replica.engine.nowUs;
-    this.#leaderClock = new LeaderClock(clock, { floorUs, logUs: this.#logTime.nowUs() });
-    return true;
-  }
-
-  #planCycle(clock: LeaderClock | undefined): void {
-    assert(clock !== undefined, 'planning without leadership');
-    const { engine } = this.#replica;
-    const monotonicUs = this.#parts.clock.monotonicUs();
-    const index = this.#raft.status.lastIndex + 1;
-    const { entry, settlements } = this.#planner.cycle(engine, {
-      index,
-      stampUs: clock.stampUs(),
-      monotonicUs,
-      genesis: engine.identity === undefined ? this.#parts.genesis : undefined,
-    });
-    if (entry === undefined) {
-      this.#settleWithoutEntry(settlements);
-      return;
-    }
-    const proposal = this.#raft.propose(entry);
-    assert(proposal.ok, () => `entry ${index} was refused: ${JSON.stringify(proposal)}`);
-    assert(proposal.index === index, () => `planned ${index}, proposed ${proposal.index}`);
-    this.#entriesTotal += 1;
-    this.#entryBytesTotal += entry.head.length + entry.payload.length;
-    this.#inFlight.add({ index, term: proposal.term, payload: entry.payload, settlements });
-  }
-
-  /**
-   * Answers without effect may rest on what is in flight: then they wait for the newest such entry,
-   * whose commit also proves the leadership. Otherwise they wait for that proof alone.
-   */
-  #settleWithoutEntry(settlements: readonly Settlement[]): void {
-    if (settlements.length === 0) return;
-    const { newest } = this.#inFlight;
-    if (newest !== undefined) {
-      newest.settlements.push(...settlements);
-      return;
-    }
-    this.#barrier.add(settlements);
-    this.#barrier.start();
-  }
-
-  /** Parked pops want their empty answer: it needs the same proof as one that was just planned. */
-  #parkedOver(pops: readonly PopRequest[]): void {
-    const settlements: Settlement[] = [];
-    for (const request of pops) {
-      if (request.state === 'answered') continue;
-      assert(request.lastEmpty !== undefined, 'a parked pop was tried before');
-      request.state = 'planned';
-      settlements.push({ request, outcome: request.lastEmpty });
-    }
-    this.#settleWithoutEntry(settlements);
-  }
-
   #committed(entry: Entry): void {
-    const planned = this.#inFlight.take(entry.index);
-    assert(
-      planned === undefined || planned.term === entry.term,
-      () => `entry ${entry.index} of term ${planned?.term} became one of term ${entry.term}`,
-    );
-    this.#replica.commit(entry, planned !== undefined);
+    const settlements = this.#plans.take(entry);
+    this.#replica.commit(entry, settlements !== undefined);
     this.#checkpoints.committed(entry);
-    if (planned !== undefined) this.#answer(planned.settlements);
-    this.#barrier.start();
-    this.#readBarrier.start();
+    if (settlements !== undefined) this.#plans.answer(settlements);
+    this.#startBarriers();
+  }
+
+  #readConfirmed(read: ReadState): void {
+    this.#plans.confirmed(read);
+    this.#reads.confirmed(read);
+    // What came while this round ran is confirmed by the next one.
+    this.#startBarriers();
+  }
+
+  #startBarriers(): void {
+    this.#plans.startBarrier();
+    this.#reads.start();
   }
 
   #roleChanged(state: SoftState): void {
-    const leadsOn = state.role === 'leader' && state.term === this.#soft.term;
-    this.#soft = state;
-    if (leadsOn || this.#leaderClock === undefined) return;
-    this.#logTime.know(this.#leaderClock.nowUs());
-    this.#leaderClock = undefined;
-    const open = this.#inFlight.drain().flatMap((entry) => entry.settlements);
+    if (!this.#leadership.changed(state)) return;
     this.#checkpoints.leadershipLost(this.#replica.appliedIndex);
-    const isAhead = open.length > 0 || this.#raft.status.lastIndex > this.#replica.appliedIndex;
-    open.push(...this.#barrier.abort());
-    for (const waiting of this.#readBarrier.abort()) waiting.reject(readLost());
-    for (const request of [...open.map((it) => it.request), ...this.#planner.drain()]) {
-      if (request.state !== 'answered') request.fail(inDoubt(request));
-    }
-    this.#unpark();
+    const isAhead = this.#plans.leadershipLost();
+    this.#reads.abort();
     // The tables contain entries that may never commit: only a rebuild leads back to what did.
     if (isAhead) this.#replica.rebuild(this.#replica.appliedIndex);
-  }
-
-  /** What parked pops were told rests on tables that may be thrown away: they start over. */
-  #unpark(): void {
-    for (const pop of this.#lot.expire(() => true)) {
-      if (pop.state === 'answered') continue;
-      pop.state = 'queued';
-      if (!this.#queue.offer(pop)) pop.fail(queueFull());
-    }
-  }
-
-  #answer(settlements: readonly Settlement[]): void {
-    for (const { request, outcome } of settlements) {
-      if (request.state !== 'answered') {
-        request.answer(outcome);
-        continue;
-      }
-      // The client left, or its time ran out, while the claim was on its way.
-      const leaseId = claimOf(outcome);
-      if (leaseId !== undefined) this.release(leaseId);
-    }
   }
 
   #tick(): void {
     this.#cancelTick = this.#parts.scheduler.after(this.#parts.tickUs, () => this.#tick());
     if (this.#failure !== undefined) return;
     this.#raft.tick();
-    this.#deadlines.expireRequests(this.#soft.leaderId !== 0);
-    this.#planner.expire(this.#parts.clock.monotonicUs());
+    this.#plans.expire(this.#leadership.leaderId !== 0);
     this.#pump();
-  }
-
-  #isTimerDue(): boolean {
-    const clock = this.#leaderClock;
-    if (this.#lot.size === 0 || clock === undefined) return false;
-    if (this.#planner.nextHoldEndUs <= this.#parts.clock.monotonicUs()) return true;
-    return this.#replica.engine.nextTimerUs() <= clock.nowUs();
-  }
-
-  #armDeadlines(): void {
-    const isFull = this.#inFlight.size >= this.#parts.limits.entriesInFlightMax;
-    // What ends a persist or the wait for a commit looks at the engine's timers anyway.
-    const clock = isFull || this.#driver.isPersisting ? undefined : this.#leaderClock;
-    if (clock === undefined) {
-      this.#deadlines.arm(Infinity);
-      return;
-    }
-    const engineUs = clock.monotonicAtUs(this.#replica.engine.nextTimerUs());
-    this.#deadlines.arm(Math.min(engineUs, this.#planner.nextHoldEndUs));
   }
 
   #nextChange(): Promise<void> {
@@ -557,30 +332,25 @@ export class LocalBroker implements Broker {
     });
   }
 
+  #wakeWatchers(): void {
+    for (const wake of this.#watchers.splice(0)) wake();
+  }
+
   #fail(cause: unknown): void {
     if (this.#failure !== undefined) return;
     const error = cause instanceof Error ? cause : new Error(String(cause));
     this.#failure = error;
     this.#cancelTick();
-    this.#deadlines.cancel();
+    this.#plans.cancelTimer();
     this.#rejectAll((request) =>
       request.state === 'planned' ? inDoubt(request) : nodeFailed(error),
     );
     this.#parts.onFailure(error);
-    for (const wake of this.#watchers.splice(0)) wake();
+    this.#wakeWatchers();
   }
 
   #rejectAll(reason: (request: Request) => Error): void {
-    const planned = this.#inFlight.drain().flatMap((entry) => entry.settlements);
-    const open = [
-      ...[...planned, ...this.#barrier.abort()].map((settlement) => settlement.request),
-      ...this.#planner.drain(),
-      ...this.#queue.expire(() => true),
-      ...this.#lot.expire(() => true),
-    ];
-    for (const request of open) {
-      if (request.state !== 'answered') request.fail(reason(request));
-    }
-    for (const waiting of this.#readBarrier.abort()) waiting.reject(readLost());
+    this.#plans.rejectAll(reason);
+    this.#reads.abort();
   }
 }

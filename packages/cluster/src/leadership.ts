@@ -1,0 +1,81 @@
+// What this node is to the others, and since when it may plan: only while it leads and its engine
+// contains its whole log. Owns the clock of the leadership and the time that the log was at before it.
+
+import type { Clock } from '@queen-ts/base';
+import type { EngineView } from '@queen-ts/engine';
+import type { Message, RaftNode, SoftState } from '@queen-ts/raft';
+import { LeaderClock, LogTime } from './leader-clock.ts';
+import type { Replica } from './replica.ts';
+
+/** Parts of a {@link Leadership}; all owned by the broker. */
+export interface LeadershipParts {
+  readonly raft: RaftNode;
+  readonly replica: Replica;
+  readonly clock: Clock;
+}
+
+/** The role of one node. */
+export class Leadership {
+  readonly #parts: LeadershipParts;
+  readonly #logTime: LogTime;
+  #soft: SoftState;
+  /** Set while this node leads and contains its whole log: it may plan. */
+  #clock: LeaderClock | undefined;
+
+  constructor(parts: LeadershipParts) {
+    this.#parts = parts;
+    this.#logTime = new LogTime(parts.clock);
+    const { term, leaderId, role, isIdentityRefused } = parts.raft.status;
+    this.#soft = { role, leaderId, term, isIdentityRefused };
+  }
+
+  /** The clock of the leadership that may plan; undefined when there is none. */
+  get clock(): LeaderClock | undefined {
+    return this.#clock;
+  }
+
+  /** Who leads, 0 when nobody is known to. */
+  get leaderId(): number {
+    return this.#soft.leaderId;
+  }
+
+  /** A leader serves once it may plan; another member as soon as there is a leader. */
+  get isServing(): boolean {
+    return this.#soft.role === 'leader' ? this.isReadyToPlan() : this.#soft.leaderId !== 0;
+  }
+
+  /** The state as it is now, at the leader's time where this node leads. */
+  view(): EngineView {
+    const { engine } = this.#parts.replica;
+    return engine.view(this.#clock?.nowUs() ?? engine.nowUs);
+  }
+
+  /** A message arrived: it may tell of the log's time. */
+  arrived(message: Message): void {
+    this.#logTime.arrived(message);
+  }
+
+  /** True once this node leads and its engine contains its whole log; starts the leader's clock. */
+  isReadyToPlan(): boolean {
+    if (this.#clock !== undefined) return true;
+    const { raft, replica, clock } = this.#parts;
+    if (this.#soft.role !== 'leader' || !replica.isCurrent) return false;
+    const { hasCommittedInTerm, lastIndex } = raft.status;
+    if (!hasCommittedInTerm || lastIndex !== replica.appliedIndex) return false;
+    this.#clock = new LeaderClock(clock, {
+      floorUs: replica.engine.nowUs,
+      logUs: this.#logTime.nowUs(),
+    });
+    return true;
+  }
+
+  /** Takes the new state; true when this ends a leadership that had planned. */
+  changed(state: SoftState): boolean {
+    const leadsOn = state.role === 'leader' && state.term === this.#soft.term;
+    this.#soft = state;
+    if (leadsOn || this.#clock === undefined) return false;
+    this.#logTime.know(this.#clock.nowUs());
+    this.#clock = undefined;
+    return true;
+  }
+}
