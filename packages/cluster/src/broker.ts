@@ -106,6 +106,8 @@ export interface Broker {
    * or the node stops. Rejects with `overloaded` when too many wait.
    */
   waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<boolean>;
+  /** Whether a queue encrypts its messages, as far as this node has heard; false when there is none. */
+  encrypts(queue: string): boolean;
   /** Payload bytes of delivered messages. */
   readonly payloads: PayloadReader;
   /** Key of the cluster's transaction-id hash: four words, fixed for its lifetime. */

@@ -198,6 +198,10 @@ export class LocalBroker implements Broker {
     return this.#appendWatch.wait(marks, options);
   }
 
+  encrypts(queue: string): boolean {
+    return this.#replica.engine.encrypts(queue);
+  }
+
   status(): BrokerStatus {
     const raft = this.#raft.status;
     const { queues, partitions, cursors, deadLetters } = this.#replica.engine.counters();

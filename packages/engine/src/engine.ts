@@ -288,6 +288,11 @@ export class Engine {
     return queue === undefined || queue.isDeleted ? undefined : queue.options;
   }
 
+  /** Whether a queue encrypts its messages; false when there is none. */
+  encrypts(queueName: string): boolean {
+    return this.#state.queuesByName.get(queueName)?.options.encryptionEnabled === true;
+  }
+
   /** Name of a partition; undefined once it is removed. */
   partitionName(partitionNumber: number): string | undefined {
     const row = this.#state.partitions.numbers.get(partitionNumber);

@@ -16,7 +16,7 @@ export { CONFLATED_WIDTH_MAX, ENGINE_LIMITS_DEFAULT } from './limits.ts';
 export type { EngineLimits } from './limits.ts';
 export { readChangedPartitions, safeTimeUs } from './queries/changed-partitions.ts';
 export type { ChangedFilter, ChangedPage, ChangedPartition } from './queries/changed-partitions.ts';
-export { readDeadLetterId, readDeadLetters } from './queries/dead-letters.ts';
+export { readDeadLetterById, readDeadLetterId, readDeadLetters } from './queries/dead-letters.ts';
 export type { DeadLetterFilter, DeadLetterList, DeadLetterView } from './queries/dead-letters.ts';
 export { readGroup, readGroupQueues, readGroups, readLagging } from './queries/groups.ts';
 export type {

@@ -3,6 +3,7 @@
 // same command until it is complete. Steps of one command are separate entries.
 
 import type { Id128 } from './commands.ts';
+import type { Sealing } from './sealing.ts';
 
 /**
  * How far a command that works in steps has come. Who sends the command leaves all of it out; the
@@ -56,6 +57,10 @@ export interface ReplayDeadLetterCommand {
   readonly partition: string | undefined;
   /** Id of the new message. */
   readonly messageId: Id128;
+  /** What was done for the destination: SEALED with `payload`; absent means NONE. */
+  readonly sealing?: Sealing;
+  /** The payload, sealed for the destination; absent: as the dead letter holds it. */
+  readonly payload?: Uint8Array;
 }
 
 /** Removes the dead letters of one queue, of one group if named (§8.3). */

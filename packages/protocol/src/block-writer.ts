@@ -28,6 +28,8 @@ export interface BlockSource {
   readonly createdUs: number;
   /** Id of the first message; the others count up from it. */
   readonly messageId: Id128;
+  /** Whether the payloads are sealed. */
+  readonly isSealed?: boolean;
 }
 
 interface BlockLayout {
@@ -84,7 +86,10 @@ function layOut(source: BlockSource): BlockLayout {
   const perMessage = BLOCK_FRAME_SIZE + keySize + (hasTraceIds ? BLOCK_TRACE_ID_SIZE : 0);
   return {
     count,
-    flags: (isAllMinted ? BLOCK_FLAG.ALL_MINTED : 0) | (hasTraceIds ? BLOCK_FLAG.HAS_TRACE_IDS : 0),
+    flags:
+      (isAllMinted ? BLOCK_FLAG.ALL_MINTED : 0) |
+      (hasTraceIds ? BLOCK_FLAG.HAS_TRACE_IDS : 0) |
+      (source.isSealed === true ? BLOCK_FLAG.ENCRYPTED : 0),
     sub,
     size: BLOCK_HEADER_SIZE + count * perMessage + sub.length + frames,
   };

@@ -72,6 +72,8 @@ export interface PushCommand {
   readonly producerSub: string | null;
   /** `ID_WORDS` words an item, zeros for none; absent when no item has a trace id to keep. */
   readonly traceIds?: Uint32Array;
+  /** `SEALING` a queue, in the order of `queues`; absent means that nothing was done for any. */
+  readonly sealings?: Uint8Array;
 }
 
 /** Where a cursor that does not exist yet starts (reference §2.4). */

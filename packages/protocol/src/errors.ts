@@ -14,6 +14,8 @@ interface ErrorRow {
 export const ERRORS = {
   bad_body: { status: 400, retryable: false, outcome: 'notApplied' },
   bad_request: { status: 400, retryable: false, outcome: 'notApplied' },
+  /** Never reaches a client: the receiving node seals the payloads and sends the command again. */
+  encryption_required: { status: 503, retryable: true, outcome: 'notApplied' },
   encryption_key_missing: { status: 400, retryable: false, outcome: 'notApplied' },
   no_such_route: { status: 404, retryable: false, outcome: 'notApplied' },
   method_not_allowed: { status: 405, retryable: false, outcome: 'notApplied' },
@@ -28,6 +30,7 @@ export const ERRORS = {
   outcome_unknown: { status: 503, retryable: true, outcome: 'unknown' },
   maintenance: { status: 503, retryable: true, outcome: 'notApplied' },
   shutting_down: { status: 503, retryable: true, outcome: 'notApplied' },
+  encryption_key_mismatch: { status: 503, retryable: false, outcome: 'notApplied' },
   storage_full: { status: 507, retryable: true, outcome: 'notApplied' },
 } as const satisfies Record<string, ErrorRow>;
 

@@ -24,19 +24,20 @@ export type {
 export { EMPTY_ACK_ANSWER, renderAck } from './answers/ack.ts';
 export { renderConfigure, showQueueOptions } from './answers/configure.ts';
 export type { ShownQueueOptions } from './answers/configure.ts';
-export { renderDeadLetters } from './answers/dead-letters.ts';
+export { openDeadLetter, renderDeadLetters } from './answers/dead-letters.ts';
 export type { DeadLetterRow } from './answers/dead-letters.ts';
 export { renderDeleteQueue } from './answers/delete-queue.ts';
 export { renderError } from './answers/error.ts';
 export type { ErrorAnswer } from './answers/error.ts';
 export { renderFetch } from './answers/fetch.ts';
-export type { FetchedRow } from './answers/fetch.ts';
+export type { FetchedRow, PayloadSource } from './answers/fetch.ts';
 export { renderExtend } from './answers/lease.ts';
 export { renderMessage, renderMessages } from './answers/messages.ts';
 export type { MessageDetail, MessageRow, MessageSource } from './answers/messages.ts';
 export { commaSeparated } from './answers/piece.ts';
 export type { Piece } from './answers/piece.ts';
 export { renderPop, renderPopRefusal } from './answers/pop.ts';
+export type { PopSource } from './answers/pop.ts';
 export { EMPTY_PUSH_ANSWER, renderPush } from './answers/push.ts';
 export { renderRolledBack, renderTransaction } from './answers/transaction.ts';
 export { renderReplay, REPLAY_GONE } from './answers/replay.ts';
@@ -180,3 +181,5 @@ export type {
   TransactionRequest,
 } from './requests/transaction.ts';
 export { ackErrorText } from './ack-error-text.ts';
+export { NO_OPENER, SealBindings, SEALING } from './sealing.ts';
+export type { PayloadOpener, SealPlace, Sealing } from './sealing.ts';

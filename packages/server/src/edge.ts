@@ -5,6 +5,8 @@ import type { Clock, Rng } from '@queen-ts/base';
 import type { Broker } from '@queen-ts/cluster';
 import type { Logger } from 'pino';
 import type { Config } from './config/config.ts';
+import { Encryption } from './encryption/encryption.ts';
+import type { EncryptionSettings } from './encryption/encryption.ts';
 import { ByteBudget } from './http/byte-budget.ts';
 import { EdgeCounters } from './metrics/edge-counters.ts';
 
@@ -24,7 +26,8 @@ export type EdgeConfig = Pick<
   | 'defaultSubscriptionMode'
   | 'admitBytesMax'
   | 'admitHoldMs'
->;
+> &
+  EncryptionSettings;
 
 /** What an edge is built from. */
 export interface EdgeParts {
@@ -43,6 +46,7 @@ export interface EdgeParts {
 export interface Edge extends EdgeParts {
   readonly ids: UuidMinter;
   readonly counters: EdgeCounters;
+  readonly encryption: Encryption;
   readonly pushBudget: ByteBudget;
   readonly controlBudget: ByteBudget;
   readonly popsMax: number;
@@ -56,6 +60,7 @@ export function createEdge(parts: EdgeParts): Edge {
     ...parts,
     ids: new UuidMinter(parts.clock, parts.rng),
     counters: new EdgeCounters(),
+    encryption: new Encryption(parts, parts.config),
     pushBudget: new ByteBudget({ bytesMax: admitBytesMax, holdMs: admitHoldMs }),
     controlBudget: new ByteBudget({ bytesMax: CONTROL_BYTES_MAX, holdMs: admitHoldMs }),
     popsMax: parts.popsMax ?? POPS_MAX,

@@ -1,15 +1,18 @@
 // The stored record of a dead letter.
 
 import { assert, CodecError, decodeUtf8, formatUuid } from '@queen-ts/base';
-import { BLOCK_FRAME, BlockReader, MINTED_TXN } from '@queen-ts/protocol';
+import { BLOCK_FLAG, BLOCK_FRAME, BlockReader, MINTED_TXN } from '@queen-ts/protocol';
 import type { Id128 } from '@queen-ts/protocol';
 import type { State } from '../state.ts';
 
-/** One dead letter as it was filed. `payload` is lent. */
+/** One dead letter as it was filed. `payload` is lent, and sealed when `isEncrypted`. */
 export interface DeadLetterRecord {
   readonly messageId: Id128;
   readonly transactionId: string;
   readonly payload: Uint8Array;
+  readonly isEncrypted: boolean;
+  /** True when the client gave no transaction id: it is the message id. */
+  readonly isMinted: boolean;
   readonly error: string;
 }
 
@@ -33,6 +36,8 @@ export function readDeadLetter(state: State, row: number): DeadLetterRecord {
     messageId,
     transactionId: transactionIdOf(bytes, spans, messageId),
     payload: bytes.subarray(payloadStart, payloadStart + spans[BLOCK_FRAME.PAYLOAD_LENGTH]!),
+    isEncrypted: (block.flags & BLOCK_FLAG.ENCRYPTED) !== 0,
+    isMinted: spans[BLOCK_FRAME.TXN_LENGTH] === MINTED_TXN,
     error: text(error, 0, error.length),
   };
 }

@@ -2,10 +2,11 @@
 // in one entry. The copy's transaction id is `dlq:<id>`, so a repeated replay is a duplicate.
 
 import { assert, encodeUtf8, formatUuid, hash128 } from '@queen-ts/base';
-import { EFFECT, ID_WORDS, PUSH_STATUS } from '@queen-ts/protocol';
+import { EFFECT, ID_WORDS, PUSH_STATUS, SEALING } from '@queen-ts/protocol';
 import type { PushCommand } from '@queen-ts/protocol';
 import type { PlanContext } from '../plan/context.ts';
 import { planPush } from '../plan/push.ts';
+import { encryptionRequired } from '../plan/sealing.ts';
 import type { Refused, ReplayDeadLetterCommand, ReplayDeadLetterOutcome } from '@queen-ts/protocol';
 import { deadLetterRow } from './dead-letter-id.ts';
 import { readDeadLetter } from './dead-letter-record.ts';
@@ -25,10 +26,10 @@ export function planReplayDeadLetter(
   const partition = command.partition ?? state.partitions.names.nameText(partitionRow);
   const number = state.deadLetters.number.get(row);
   const group = state.groups.get(state.deadLetters.group.get(row))?.name ?? '';
-  const push = planPush(
-    context,
-    copyOf(context, command, { queue, partition, payload: record.payload }),
-  );
+  // What a dead letter holds sealed is bound to where it came from: its copy must be sealed anew.
+  if (record.isEncrypted && command.sealing !== SEALING.SEALED) return encryptionRequired(queue);
+  const payload = command.payload ?? record.payload;
+  const push = planPush(context, copyOf(context, command, { queue, partition, payload }));
   if (push.kind === 'refused') return push;
   const isMoved = push.statuses[0] === PUSH_STATUS.QUEUED;
   if (isMoved) context.emit({ kind: EFFECT.DEAD_LETTER_DELETE, deadLetter: number });
@@ -71,6 +72,7 @@ function copyOf(
     order: Uint32Array.of(0),
     idBase: command.messageId,
     producerSub: null,
+    sealings: Uint8Array.of(command.sealing ?? SEALING.NONE),
   };
 }
 

@@ -1,5 +1,7 @@
+import { assert } from '@queen-ts/base';
+import { PUSH_STATUS, SEALING } from '@queen-ts/protocol';
 import { describe, expect, test } from 'vitest';
-import { EngineDriver } from '../testing.ts';
+import { EngineDriver, pushCommand } from '../testing.ts';
 
 describe('push', () => {
   test('creates queue and partition with the first message, in the same entry', () => {
@@ -13,13 +15,41 @@ describe('push', () => {
     expect(queue?.options).toMatchObject({ leaseTime: 60, namespace: 'billing', task: 'invoices' });
   });
 
-  test('stores nothing in a queue that encrypts while there is no key, and says why', () => {
-    const driver = new EngineDriver();
-    driver.configure('secret', { encryptionEnabled: true });
-    const answers = driver.push([{ queue: 'secret' }, { queue: 'open' }]);
-    expect(answers.map((answer) => answer.status)).toEqual(['error', 'queued']);
-    expect(answers[0]?.error).toBe('encryption_key_missing');
-    expect(driver.pop({ queue: 'secret' }).messages).toEqual([]);
+  describe('to a queue that encrypts', () => {
+    const pushSecret = (sealings?: readonly number[]) => {
+      const driver = new EngineDriver();
+      driver.configure('secret', { encryptionEnabled: true });
+      const ids = { idBase: driver.mintId(2), hashKey: driver.hashKey };
+      const command = pushCommand([{ queue: 'secret' }, { queue: 'open' }], ids);
+      const outcome = driver.cycle(() =>
+        driver.engine.plan(
+          sealings === undefined ? command : { ...command, sealings: Uint8Array.from(sealings) },
+        ),
+      );
+      const stored = ['secret', 'open'].map((queue) => driver.pop({ queue }).messages.length);
+      return { outcome, stored };
+    };
+
+    test('is refused as a whole when its payloads could have been sealed and are not', () => {
+      for (const sealings of [undefined, [SEALING.NONE, SEALING.NONE]]) {
+        const { outcome, stored } = pushSecret(sealings);
+        expect(outcome).toMatchObject({ kind: 'refused', code: 'encryption_required' });
+        expect(stored).toEqual([0, 0]);
+      }
+    });
+
+    test('stores nothing there while there is no key, and says why', () => {
+      const { outcome, stored } = pushSecret([SEALING.KEYLESS, SEALING.KEYLESS]);
+      assert(outcome.kind === 'push', 'a push is answered as one');
+      expect([...outcome.statuses]).toEqual([PUSH_STATUS.ERROR, PUSH_STATUS.QUEUED]);
+      expect(outcome.errors?.get(0)?.code).toBe('encryption_key_missing');
+      expect(stored).toEqual([0, 1]);
+    });
+
+    test('stores what is sealed, and plaintext where the node is told to', () => {
+      expect(pushSecret([SEALING.SEALED, SEALING.NONE]).stored).toEqual([1, 1]);
+      expect(pushSecret([SEALING.WAIVED, SEALING.WAIVED]).stored).toEqual([1, 1]);
+    });
   });
 
   test('gives consecutive offsets and ids in request order, partition by partition', () => {

@@ -14,6 +14,7 @@ import {
   PUSH_GROUP,
   PUSH_ITEM,
   PUSH_STATUS,
+  SEALING,
   writeBlock,
 } from '@queen-ts/protocol';
 import type {
@@ -29,6 +30,7 @@ import type { QueueState } from '../queue-state.ts';
 import type { PlanContext } from './context.ts';
 import { findOriginal } from './originals.ts';
 import { ensureQueue } from './queues.ts';
+import { missingKey, refuseUnsealed, sealingOf } from './sealing.ts';
 
 /** Why an item was not stored. */
 interface ItemError {
@@ -50,7 +52,7 @@ interface Push {
 
 /** Plans a push. */
 export function planPush(context: PlanContext, command: PushCommand): PushOutcome | Refused {
-  const refusal = refusePaused(context);
+  const refusal = refusePaused(context) ?? refuseUnsealed(context, command);
   if (refusal !== undefined) return refusal;
   const push = newPush(command);
   const groupsEnd = command.groupColumns.length;
@@ -72,9 +74,9 @@ export function checkPush(
   let refusal: ItemError | undefined = undefined;
   const { groupColumns } = command;
   for (let group = 0; group < groupColumns.length; group += PUSH_GROUP.WIDTH) {
-    const { known, survivors, count } = examineGroup(context, push, group);
+    const { known, sealing, survivors, count } = examineGroup(context, push, group);
     if (count === 0) continue;
-    refusal ??= refusalOf(context, command, { queue: known, survivors, count });
+    refusal ??= refusalOf(context, command, { queue: known, sealing, survivors, count });
   }
   const position = push.statuses.indexOf(PUSH_STATUS.DUPLICATE);
   if (position >= 0) return { reason: 'duplicate', message: duplicateText(push, position) };
@@ -98,6 +100,8 @@ function newPush(command: PushCommand): Push {
 interface ExaminedGroup {
   readonly queueName: string;
   readonly known: QueueState | undefined;
+  /** `SEALING` of its payloads. */
+  readonly sealing: number;
   /** Row of the partition, 0 if it is not there yet. */
   readonly row: number;
   /** Positions of the items to store; the first `count` count. Lent until the next group. */
@@ -108,7 +112,9 @@ interface ExaminedGroup {
 function examineGroup(context: PlanContext, push: Push, group: number): ExaminedGroup {
   const { state } = context;
   const { groupColumns, queues, text } = push.command;
-  const queueName = queues[groupColumns[group + PUSH_GROUP.QUEUE]!]!;
+  const queuePosition = groupColumns[group + PUSH_GROUP.QUEUE]!;
+  const queueName = queues[queuePosition]!;
+  const sealing = sealingOf(push.command, queuePosition);
   const nameStart = groupColumns[group + PUSH_GROUP.NAME_START]!;
   const nameLength = groupColumns[group + PUSH_GROUP.NAME_LENGTH]!;
   const known = state.queuesByName.get(queueName);
@@ -118,15 +124,19 @@ function examineGroup(context: PlanContext, push: Push, group: number): Examined
       : state.partitions.names.find(known.number, text, nameStart, nameLength);
   const survivors = context.items(groupColumns[group + PUSH_GROUP.ORDER_COUNT]!);
   const count = selectSurvivors(context, push, { group, queue: known, row, survivors });
-  return { queueName, known, row, survivors, count };
+  return { queueName, known, sealing, row, survivors, count };
 }
 
 function planGroup(context: PlanContext, push: Push, group: number): void {
   const { state } = context;
   const { groupColumns, text } = push.command;
-  const { queueName, known, survivors, count, ...examined } = examineGroup(context, push, group);
+  const { queueName, known, sealing, survivors, count, ...examined } = examineGroup(
+    context,
+    push,
+    group,
+  );
   if (count === 0) return;
-  const refusal = refusalOf(context, push.command, { queue: known, survivors, count });
+  const refusal = refusalOf(context, push.command, { queue: known, sealing, survivors, count });
   if (refusal !== undefined) {
     refuse(push, refusal, survivors.subarray(0, count));
     return;
@@ -140,7 +150,8 @@ function planGroup(context: PlanContext, push: Push, group: number): void {
     context.emit({ kind: EFFECT.PARTITION_PUT, queue: queue.number, name: bytes });
     row = state.partitions.names.find(queue.number, text, nameStart, nameLength);
   }
-  append(context, push, row, survivors, count);
+  const isSealed = sealing === SEALING.SEALED;
+  append(context, push, { row, isSealed, survivors: survivors.subarray(0, count) });
 }
 
 /** Collects the items to store in `survivors` and answers the duplicates. */
@@ -188,10 +199,17 @@ function selectSurvivors(
 function append(
   context: PlanContext,
   push: Push,
-  row: number,
-  survivors: Uint32Array,
-  count: number,
+  {
+    row,
+    isSealed,
+    survivors,
+  }: {
+    readonly row: number;
+    readonly isSealed: boolean;
+    readonly survivors: Uint32Array;
+  },
 ): void {
+  const count = survivors.length;
   const { state, payload } = context;
   const { command } = push;
   const partition = state.partitions.number.get(row);
@@ -204,6 +222,7 @@ function append(
     baseOffset,
     createdUs,
     messageId: idPlus(command.idBase, push.stored),
+    isSealed,
   });
   context.emit({
     kind: EFFECT.APPEND,
@@ -244,15 +263,13 @@ function refusalOf(
   command: PushCommand,
   group: {
     readonly queue: QueueState | undefined;
+    readonly sealing: number;
     readonly survivors: Uint32Array;
     readonly count: number;
   },
 ): ItemError | undefined {
-  if (group.queue?.options.encryptionEnabled === true) {
-    // Storing plaintext where encryption was asked for would be a lie that nobody notices.
-    const message = `queue "${group.queue.name}" encrypts its messages and this node has no key`;
-    return { code: 'encryption_key_missing', message };
-  }
+  const keyless = missingKey(group.queue, group.sealing);
+  if (keyless !== undefined) return keyless;
   if (!isTooLarge(context, command, group.survivors, group.count)) return undefined;
   const { entryBytesMax } = context.limits;
   const message = `the messages of one partition may take ${entryBytesMax} bytes together`;

@@ -20,6 +20,7 @@ import { examineTarget, settleExamined } from './ack-target.ts';
 import type { AckVerdicts, ExaminedTarget } from './ack-target.ts';
 import type { PlanContext } from './context.ts';
 import { checkPush, planPush } from './push.ts';
+import { refuseUnsealed } from './sealing.ts';
 
 /** One ack of the bundle, decided. */
 interface ExaminedAck {
@@ -34,7 +35,8 @@ export function planTransaction(
   command: TransactionCommand,
 ): TransactionOutcome | RolledBack | Refused {
   const { transactionId, push } = command;
-  const refusal = push === undefined ? undefined : refusePaused(context);
+  const refusal =
+    push === undefined ? undefined : (refusePaused(context) ?? refuseUnsealed(context, push));
   if (refusal !== undefined) return refusal;
   const rollback = (reason: RollbackReason, message: string): RolledBack => {
     return { kind: 'rolledBack', transactionId, reason, message };

@@ -1,7 +1,7 @@
 // The listing of dead letters (reference §8.1): newest first, with the number of all matches.
 
 import type { Id128 } from '@queen-ts/protocol';
-import { deadLetterId } from '../admin/dead-letter-id.ts';
+import { deadLetterId, deadLetterRow } from '../admin/dead-letter-id.ts';
 import { readDeadLetter } from '../admin/dead-letter-record.ts';
 import type { DeadLetterRecord } from '../admin/dead-letter-record.ts';
 import type { State } from '../state.ts';
@@ -61,6 +61,17 @@ export function* readDeadLetters(view: EngineView, filter: DeadLetterFilter): Re
     number = state.deadLetters.numbers.previous(number);
   }
   return { deadLetters, total };
+}
+
+/** Reads one dead letter by its id; undefined when there is none, or none any more. */
+// oxlint-disable-next-line require-yield -- one record is one slice
+export function* readDeadLetterById(
+  { state }: EngineView,
+  id: Id128,
+): Read<DeadLetterView | undefined> {
+  const row = deadLetterRow(state, id);
+  const isThere = row !== 0 && state.queueOf(state.deadLetters.partitionRow.get(row)) !== undefined;
+  return isThere ? viewOf(state, row) : undefined;
 }
 
 /** Finds the dead letter that was filed first for a message; undefined when there is none. */

@@ -3,10 +3,12 @@
 import { formatTimestampUs, formatUuid } from '@queen-ts/base';
 import type { Id128 } from '../commands.ts';
 import { partitionIdText } from '../partition-id.ts';
+import type { PayloadOpener } from '../sealing.ts';
 import { commaSeparated } from './piece.ts';
 import type { Piece } from './piece.ts';
+import { openPayload, payloadJson } from './stored-message.ts';
 
-/** One dead letter. `payload` is lent. */
+/** One dead letter. `payload` is lent, and sealed when `isEncrypted`. */
 export interface DeadLetterRow {
   readonly id: Id128;
   readonly queue: string;
@@ -17,27 +19,41 @@ export interface DeadLetterRow {
   readonly messageId: Id128;
   readonly transactionId: string;
   readonly payload: Uint8Array;
+  readonly isEncrypted: boolean;
+  /** True when the client gave no transaction id: it is the message id. */
+  readonly isMinted: boolean;
   readonly error: string;
   readonly retryCount: number;
   readonly failedUs: number;
 }
 
-/** Renders a page. `limit` and `offset` are shown as they are. */
-export function* renderDeadLetters(page: {
-  readonly deadLetters: readonly DeadLetterRow[];
-  /** All matches, on this page or not. */
-  readonly total: number;
-  readonly limit: number;
-  readonly offset: number;
-}): Generator<Piece> {
+/**
+ * Renders a page. `limit` and `offset` are shown as they are. Throws as {@link PayloadOpener.open}
+ * does.
+ */
+export function* renderDeadLetters(
+  page: {
+    readonly deadLetters: readonly DeadLetterRow[];
+    /** All matches, on this page or not. */
+    readonly total: number;
+    readonly limit: number;
+    readonly offset: number;
+  },
+  opener: PayloadOpener,
+): Generator<Piece> {
   const { deadLetters, total, limit, offset } = page;
   yield '{"messages":[';
-  yield* commaSeparated(deadLetters, renderRow);
+  yield* commaSeparated(deadLetters, (row) => renderRow(row, opener));
   yield `],"total":${total},"pagination":${JSON.stringify({ limit, offset })}}`;
 }
 
-function* renderRow(row: DeadLetterRow): Generator<Piece> {
-  const payload = row.payload.length === 0 ? 'null' : row.payload;
+/** The payload of a dead letter as it was pushed. Throws as {@link PayloadOpener.open} does. */
+export function openDeadLetter(row: DeadLetterRow, opener: PayloadOpener): Uint8Array {
+  return openPayload({ ...row, id: formatUuid(row.messageId) }, row, opener);
+}
+
+function* renderRow(row: DeadLetterRow, opener: PayloadOpener): Generator<Piece> {
+  const payload = payloadJson(openDeadLetter(row, opener));
   const failedAt = formatTimestampUs(row.failedUs);
   const head = {
     id: formatUuid(row.id),

@@ -1,12 +1,13 @@
 // The answer of a read by offset (data-plane reference §11.1). Payloads are spliced as they were pushed.
 
 import { formatTimestampUs } from '@queen-ts/base';
-import { BLOCK_FLAG } from '../block.ts';
 import type { PayloadReader } from '../block.ts';
 import { BLOCK_FRAME, BlockReader } from '../block-reader.ts';
+import type { BlockFrames } from '../block-reader.ts';
 import { MINTED_TXN } from '../commands.ts';
-import { BrokerError } from '../errors.ts';
 import type { BlockSpan } from '../outcomes.ts';
+import { isSealed, openFrames } from '../sealing.ts';
+import type { PayloadOpener } from '../sealing.ts';
 import { fragment, JsonWriter } from './json-writer.ts';
 import { commaSeparated } from './piece.ts';
 import type { Piece } from './piece.ts';
@@ -30,32 +31,59 @@ export interface FetchedRow {
   readonly error: string | undefined;
 }
 
-/** Renders a fetch. Throws CodecError when a stored block is damaged. */
-export function* renderFetch(
-  rows: readonly FetchedRow[],
-  payloads: PayloadReader,
-): Generator<Piece> {
+/** Where payloads come from. */
+export interface PayloadSource {
+  readonly payloads: PayloadReader;
+  readonly opener: PayloadOpener;
+}
+
+/**
+ * Renders a fetch. Throws CodecError when a stored block is damaged, and what {@link PayloadOpener.open}
+ * throws.
+ */
+export function* renderFetch(rows: readonly FetchedRow[], source: PayloadSource): Generator<Piece> {
   yield '{"entries":[';
-  yield* commaSeparated(rows, (row) => renderRow(row, payloads));
+  yield* commaSeparated(rows, (row) => renderRow(row, source));
   yield ']}';
 }
 
-function* renderRow(row: FetchedRow, payloads: PayloadReader): Generator<Piece> {
+function* renderRow(row: FetchedRow, { payloads, opener }: PayloadSource): Generator<Piece> {
   const { queue, partition, highWatermark, logStartOffset, error } = row;
   yield `${JSON.stringify({ queue, partition }).slice(0, -1)},"records":[`;
   for (const [position, span] of row.spans.entries()) {
-    yield renderSpan(span, payloads, position === 0);
+    const block = new BlockReader(payloads, span);
+    let frames = block.frames(span.first, span.count);
+    if (isSealed(block)) {
+      const { first } = span;
+      frames = yield* inPieces(openFrames({ block, first, frames }, row, opener));
+    }
+    yield renderSpan(span, { block, frames, isFirstSpan: position === 0 });
   }
   const tail = { highWatermark, logStartOffset, ...(error === undefined ? {} : { error }) };
   yield `],${JSON.stringify(tail).slice(1)}`;
 }
 
-function renderSpan(span: BlockSpan, payloads: PayloadReader, isFirstSpan: boolean): Uint8Array {
-  const block = new BlockReader(payloads, span);
-  if ((block.flags & BLOCK_FLAG.ENCRYPTED) !== 0) {
-    throw new BrokerError('internal', 'the payload is encrypted, and this node has no key');
+/** Turns the steps of something into empty pieces, so that it can be paced like an answer. */
+function* inPieces<T>(steps: Generator<undefined, T>): Generator<Piece, T> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    yield '';
   }
-  const { bytes, spans } = block.frames(span.first, span.count);
+}
+
+function renderSpan(
+  span: BlockSpan,
+  {
+    block,
+    frames: { bytes, spans },
+    isFirstSpan,
+  }: {
+    readonly block: BlockReader;
+    readonly frames: BlockFrames;
+    readonly isFirstSpan: boolean;
+  },
+): Uint8Array {
   const writer = new JsonWriter(bytes.length + span.count * RECORD_SIZE_HINT);
   const tail = fragment(`,"ts":"${formatTimestampUs(block.createdUs)}"}`);
   const id = new Uint32Array(4);

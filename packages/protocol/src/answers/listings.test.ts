@@ -11,6 +11,7 @@ import { PUSH_STATUS } from '../outcomes.ts';
 import { partitionIdText } from '../partition-id.ts';
 import { CONFIGURED_QUEUE_DEFAULTS } from '../queue-options.ts';
 import { parsePush } from '../requests/push.ts';
+import { NO_OPENER } from '../sealing.ts';
 import { renderDeadLetters } from './dead-letters.ts';
 import { renderFetch } from './fetch.ts';
 import { renderMessage, renderMessages } from './messages.ts';
@@ -84,7 +85,7 @@ describe('the list of messages', () => {
     'me',
   );
   const page = { limit: 5, offset: 2, hasQueueMode: true, namedGroups: 0 };
-  const source = { payloads, hashKey: HASH_KEY, payloadBytesMax: 1000 };
+  const source = { payloads, opener: NO_OPENER, hashKey: HASH_KEY, payloadBytesMax: 1000 };
 
   test('is one document with payloads as they were pushed', () => {
     const text = joined(renderMessages({ ...page, messages: [rowOf(span(0))] }, source));
@@ -143,7 +144,7 @@ describe('the list of messages', () => {
       messages: [{ data: null, payloadAvailable: false, isEncrypted: true }],
     });
     const rows = [{ ...fetched, spans: [own(0)] }];
-    expect(() => joined(renderFetch(rows, sealed.payloads))).toThrow('encrypted');
+    expect(() => joined(renderFetch(rows, sealed))).toThrow('this node has no key');
   });
 });
 
@@ -156,7 +157,9 @@ test('one message shows its options, its groups and its failure', () => {
     failure: { error: 'broken', retryCount: 2 },
   };
   const readers = { hasQueueMode: false, namedGroups: 1 };
-  const shown = JSON.parse(joined(renderMessage(detail, readers, payloads))) as object;
+  const shown = JSON.parse(
+    joined(renderMessage(detail, readers, { payloads, opener: NO_OPENER })),
+  ) as object;
   expect(shown).toMatchObject({
     data: [1],
     errorMessage: 'broken',
@@ -168,7 +171,9 @@ test('one message shows its options, its groups and its failure', () => {
     ],
   });
   const fine = { ...detail, failure: undefined };
-  expect(JSON.parse(joined(renderMessage(fine, readers, payloads)))).toMatchObject({
+  expect(
+    JSON.parse(joined(renderMessage(fine, readers, { payloads, opener: NO_OPENER }))),
+  ).toMatchObject({
     errorMessage: null,
     retryCount: 0,
   });
@@ -185,12 +190,14 @@ test('dead letters show an absent payload as null', () => {
     messageId: ID,
     transactionId: 'a',
     payload: new Uint8Array(0),
+    isEncrypted: false,
+    isMinted: false,
     error: 'bad "thing"',
     retryCount: 3,
     failedUs: CREATED_US,
   };
   const page = { deadLetters: [letter, letter], total: 7, limit: 2, offset: 1 };
-  const text = joined(renderDeadLetters(page));
+  const text = joined(renderDeadLetters(page, NO_OPENER));
   expect(text).toContain('"transactionId":"a","data":null,"payload":null,"errorMessage":"bad');
   expect(JSON.parse(text)).toMatchObject({
     messages: [{ createdAt: CREATED, failedAt: CREATED }, {}],
@@ -216,7 +223,7 @@ test('a fetch separates records over spans, and entries', () => {
     { ...fetched, spans: [span(0, 2), span(2)] },
     { ...fetched, error: 'OFFSET_OUT_OF_RANGE' },
   ];
-  const text = joined(renderFetch(rows, payloads));
+  const text = joined(renderFetch(rows, { payloads, opener: NO_OPENER }));
   expect(text).toContain(
     `"records":[{"offset":10,"transactionId":"a","payload":1,"ts":"${CREATED}"},{"offset":11,`,
   );
@@ -225,7 +232,7 @@ test('a fetch separates records over spans, and entries', () => {
   expect(
     text.endsWith('"highWatermark":12,"logStartOffset":3,"error":"OFFSET_OUT_OF_RANGE"}]}'),
   ).toBe(true);
-  expect(joined(renderFetch([], payloads))).toBe('{"entries":[]}');
+  expect(joined(renderFetch([], { payloads, opener: NO_OPENER }))).toBe('{"entries":[]}');
 });
 
 describe('a replay', () => {

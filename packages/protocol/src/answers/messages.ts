@@ -2,14 +2,14 @@
 
 import { encodeUtf8, formatTimestampMs, formatTimestampUs, hash128 } from '@queen-ts/base';
 import type { HashKey } from '@queen-ts/base';
-import type { PayloadReader } from '../block.ts';
 import type { BlockSpan } from '../outcomes.ts';
 import { partitionIdText } from '../partition-id.ts';
 import type { QueueOptions } from '../queue-options.ts';
 import { showQueueOptions } from './configure.ts';
 import { commaSeparated } from './piece.ts';
 import type { Piece } from './piece.ts';
-import { payloadJson, StoredMessages } from './stored-message.ts';
+import type { PayloadSource } from './fetch.ts';
+import { openPayload, payloadJson, StoredMessages } from './stored-message.ts';
 import type { StoredMessage } from './stored-message.ts';
 
 /** One row of the listing. */
@@ -36,10 +36,9 @@ export interface Readers {
 }
 
 /** What rendering messages needs. */
-export interface MessageSource {
-  readonly payloads: PayloadReader;
+export interface MessageSource extends PayloadSource {
   readonly hashKey: HashKey;
-  /** Size of payloads in one answer; later ones are shown as not available. */
+  /** Size of payloads in one answer; later ones are shown as not available, like those of other keys. */
   readonly payloadBytesMax: number;
 }
 
@@ -56,9 +55,11 @@ export function* renderMessages(
   let bytesLeft = source.payloadBytesMax;
   const renderRow = (row: MessageRow): Iterable<Piece> => {
     const message = stored.read(row.span);
-    const isAvailable = !message.isEncrypted && message.payload.length <= bytesLeft;
+    const isReadable = !message.isEncrypted || source.opener.holdsKeyOf(message.payload);
+    const isAvailable = isReadable && message.payload.length <= bytesLeft;
     if (isAvailable) bytesLeft -= message.payload.length;
-    return renderMessageRow(row, { message, isAvailable, hashKey: source.hashKey });
+    const payload = isAvailable ? openPayload(message, row, source.opener) : undefined;
+    return renderMessageRow(row, { message, payload, hashKey: source.hashKey });
   };
   yield '{"messages":[';
   yield* commaSeparated(page.messages, renderRow);
@@ -71,12 +72,12 @@ function* renderMessageRow(
   row: MessageRow,
   shown: {
     readonly message: StoredMessage;
-    readonly isAvailable: boolean;
+    /** Undefined when it is not available. */
+    readonly payload: Uint8Array | undefined;
     readonly hashKey: HashKey;
   },
 ): Generator<Piece> {
-  const { message, isAvailable, hashKey } = shown;
-  const payload = isAvailable ? payloadJson(message) : 'null';
+  const { message, payload, hashKey } = shown;
   const { id, transactionId, traceId, producerSub, isEncrypted } = message;
   const head = { id, transactionId, txnHash: hashText(hashKey, transactionId) };
   const tail = {
@@ -94,12 +95,12 @@ function* renderMessageRow(
     namespace: row.namespace,
     task: row.task,
     queuePriority: row.priority,
-    payloadAvailable: isAvailable,
+    payloadAvailable: payload !== undefined,
     leaseExpiresAt: instantMs(row.leaseExpiresUs),
     segment: { seq: row.span.entryIndex, frameIdx: row.span.first },
     isEncrypted,
   };
-  yield* withPayload(head, payload, tail);
+  yield* withPayload(head, payload === undefined ? 'null' : payloadJson(payload), tail);
 }
 
 /** One message with what became of it. */
@@ -119,16 +120,17 @@ export interface MessageDetail {
   readonly failure: { readonly error: string; readonly retryCount: number } | undefined;
 }
 
-/** Renders one message. */
+/** Renders one message. Throws as {@link PayloadOpener.open} does. */
 export function* renderMessage(
   detail: MessageDetail,
   readers: Readers,
-  payloads: PayloadReader,
+  { payloads, opener }: PayloadSource,
 ): Generator<Piece> {
   const message = new StoredMessages(payloads).read(detail.span);
+  const payload = payloadJson(openPayload(message, detail, opener));
   const { id, transactionId, traceId, producerSub, isEncrypted } = message;
   const { options, failure } = detail;
-  yield* withPayload({ id, transactionId }, payloadJson(message), {
+  yield* withPayload({ id, transactionId }, payload, {
     traceId,
     producerSub,
     createdAt: formatTimestampUs(message.createdUs),

@@ -1,15 +1,15 @@
 // The answer of the pop routes (data-plane reference §2.2). Payloads are spliced as they were pushed.
 
 import { encodeUtf8, formatUuid } from '@queen-ts/base';
-import { BLOCK_FLAG } from '../block.ts';
 import type { PayloadReader } from '../block.ts';
 import { BLOCK_FRAME, BlockReader } from '../block-reader.ts';
 import type { BlockFrames } from '../block-reader.ts';
 import { MINTED_TXN } from '../commands.ts';
 import type { Id128 } from '../commands.ts';
-import { BrokerError } from '../errors.ts';
 import type { Claim, PopOutcome } from '../outcomes.ts';
 import { partitionIdText } from '../partition-id.ts';
+import { isSealed, openFrames } from '../sealing.ts';
+import type { PayloadOpener } from '../sealing.ts';
 import { fragment, JsonWriter } from './json-writer.ts';
 
 const ID = fragment('{"id":"');
@@ -36,21 +36,27 @@ interface OpenSpan {
   readonly frames: BlockFrames;
 }
 
+/** What rendering a pop needs besides its outcome. */
+export interface PopSource {
+  readonly payloads: PayloadReader;
+  readonly opener: PayloadOpener;
+  /** The queue of the path; `""` on the discovery route. */
+  readonly queue: string;
+}
+
 /**
  * Returns the body of a 200, or undefined for a 204 without a body: nothing was delivered and
- * conflation has nothing to say.
- * @param queue the queue of the path; `""` on the discovery route.
- * Throws CodecError when a stored block is damaged.
+ * conflation has nothing to say. Yields after each sealed payload that it opens, never otherwise.
+ * Throws CodecError when a stored block is damaged, and what {@link PayloadOpener.open} throws.
  */
-export function renderPop(
+export function* renderPop(
   outcome: PopOutcome,
-  payloads: PayloadReader,
-  queue: string,
-): Uint8Array | undefined {
+  { payloads, opener, queue }: PopSource,
+): Generator<undefined, Uint8Array | undefined> {
   const { claims, conflation, conflationConflict } = outcome;
   if (claims.length === 0 && !conflation && !conflationConflict) return undefined;
   const lease = claims.length === 0 || outcome.autoAck ? '' : formatUuid(outcome.leaseId);
-  const spans = openSpans(claims, payloads);
+  const spans = yield* openSpans(claims, payloads, opener);
   const group = JSON.stringify(outcome.group);
   const head = encodeUtf8(headOf(claims[0], { queue, lease, group }));
   const writer = new JsonWriter(sizeHint(spans, head.length, group.length));
@@ -104,17 +110,22 @@ function messageTail(claim: Claim, { lease, group }: Shared): string {
   );
 }
 
-function openSpans(claims: readonly Claim[], payloads: PayloadReader): OpenSpan[] {
-  return claims.flatMap((claim) =>
-    claim.spans.map((span) => {
+function* openSpans(
+  claims: readonly Claim[],
+  payloads: PayloadReader,
+  opener: PayloadOpener,
+): Generator<undefined, OpenSpan[]> {
+  const open: OpenSpan[] = [];
+  for (const claim of claims) {
+    for (const span of claim.spans) {
       const block = new BlockReader(payloads, span);
-      if ((block.flags & BLOCK_FLAG.ENCRYPTED) !== 0) {
-        throw new BrokerError('internal', 'the payload is encrypted, and this node has no key');
-      }
       const { baseOffset, count, first } = span;
-      return { claim, baseOffset, count, first, block, frames: block.frames(first, count) };
-    }),
-  );
+      let frames = block.frames(first, count);
+      if (isSealed(block)) frames = yield* openFrames({ block, first, frames }, claim, opener);
+      open.push({ claim, baseOffset, count, first, block, frames });
+    }
+  }
+  return open;
 }
 
 function sizeHint(spans: readonly OpenSpan[], headSize: number, groupSize: number): number {

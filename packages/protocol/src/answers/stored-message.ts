@@ -1,11 +1,12 @@
 // Stored messages as answers outside of pops show them.
 
-import { CodecError, decodeUtf8, formatUuid } from '@queen-ts/base';
-import { BLOCK_FLAG } from '../block.ts';
+import { assert, CodecError, decodeUtf8, encodeUtf8, formatUuid, parseUuid } from '@queen-ts/base';
 import type { PayloadReader } from '../block.ts';
 import { BLOCK_FRAME, BlockReader } from '../block-reader.ts';
 import { MINTED_TXN } from '../commands.ts';
 import type { BlockSpan } from '../outcomes.ts';
+import { isSealed, SealBindings } from '../sealing.ts';
+import type { PayloadOpener, SealPlace } from '../sealing.ts';
 
 const NULL = 'null';
 
@@ -17,9 +18,11 @@ export interface StoredMessage {
   readonly traceId: string | null;
   readonly producerSub: string | null;
   readonly createdUs: number;
-  /** The payload as it was pushed; lent. An envelope when the message is encrypted. */
+  /** The payload as it is stored; lent. Sealed when `isEncrypted`. */
   readonly payload: Uint8Array;
   readonly isEncrypted: boolean;
+  /** True when the client gave no transaction id: it is the message id. */
+  readonly isMinted: boolean;
 }
 
 /** Reads single messages; neighbours in one block cost one opening of it. */
@@ -48,7 +51,8 @@ export class StoredMessages {
       producerSub: block.producerSub,
       createdUs: block.createdUs,
       payload: bytes.subarray(payloadStart, payloadStart + spans[BLOCK_FRAME.PAYLOAD_LENGTH]!),
-      isEncrypted: (block.flags & BLOCK_FLAG.ENCRYPTED) !== 0,
+      isEncrypted: isSealed(block),
+      isMinted: txnLength === MINTED_TXN,
     };
   }
 
@@ -62,11 +66,33 @@ export class StoredMessages {
   }
 }
 
-/** The payload as JSON: what was pushed, `null` when nothing or nothing readable is stored. */
-export function payloadJson(
-  message: Pick<StoredMessage, 'payload' | 'isEncrypted'>,
-): Uint8Array | string {
-  return message.payload.length === 0 || message.isEncrypted ? NULL : message.payload;
+/** A payload with what its sealing depends on. */
+export type SealedPayload = Pick<
+  StoredMessage,
+  'id' | 'transactionId' | 'payload' | 'isEncrypted' | 'isMinted'
+>;
+
+/** The payload as it was pushed. Throws as {@link PayloadOpener.open} does. */
+export function openPayload(
+  message: SealedPayload,
+  place: SealPlace,
+  opener: PayloadOpener,
+): Uint8Array {
+  if (!message.isEncrypted) return message.payload;
+  return opener.open(message.payload, bindingOf(message, place));
+}
+
+/** The payload as JSON: what was pushed, `null` when nothing was. */
+export function payloadJson(payload: Uint8Array): Uint8Array | string {
+  return payload.length === 0 ? NULL : payload;
+}
+
+function bindingOf({ id, transactionId, isMinted }: SealedPayload, place: SealPlace): Uint8Array {
+  const bindings = new SealBindings(place.queue, place.partition);
+  if (!isMinted) return bindings.given(encodeUtf8(transactionId));
+  const words = parseUuid(id);
+  assert(words !== undefined, () => `message id ${id}`);
+  return bindings.minted(words);
 }
 
 function textOf(bytes: Uint8Array, from: number, toExclusive: number): string {

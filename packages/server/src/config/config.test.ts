@@ -31,6 +31,8 @@ describe('readConfig', () => {
       defaultSubscriptionMode: 'all',
       admitBytesMax: 128 * 1024 * 1024,
       admitHoldMs: 15_000,
+      encryptionKey: undefined,
+      storesPlaintextWithoutKey: false,
       retentionIntervalMs: 5000,
       partitionCleanupDays: 30,
       electionTimeoutMs: 150,
@@ -58,6 +60,8 @@ describe('readConfig', () => {
       DEFAULT_SUBSCRIPTION_MODE: 'New-Only',
       QUEEN_RAFT_ADMIT_MAX_MB: '2',
       QUEEN_RAFT_ADMIT_HOLD_MS: '10',
+      QUEEN_ENCRYPTION_KEY: 'Ab'.repeat(32),
+      QUEEN_ENCRYPTION_MISSING_KEY: 'plaintext',
       RETENTION_INTERVAL: '250',
       PARTITION_CLEANUP_DAYS: '7',
       QUEEN_RAFT_ELECTION_MS: '1000',
@@ -79,6 +83,8 @@ describe('readConfig', () => {
       defaultSubscriptionMode: 'new',
       admitBytesMax: 2 * 1024 * 1024,
       admitHoldMs: 10,
+      encryptionKey: Buffer.alloc(32, 0xab),
+      storesPlaintextWithoutKey: true,
       retentionIntervalMs: 250,
       partitionCleanupDays: 7,
       electionTimeoutMs: 1000,
@@ -132,6 +138,16 @@ describe('readConfig', () => {
   });
 });
 
+describe('the key of encryption', () => {
+  test.each(['secret-key', 'ab'.repeat(31), 'ab'.repeat(33), 'zz'.repeat(32)])(
+    'must have 64 hexadecimal digits, and is never shown: %s',
+    (key) => {
+      const text = refusal({ QUEEN_ENCRYPTION_KEY: key });
+      expect(text).toBe('QUEEN_ENCRYPTION_KEY is not valid: use 64 hexadecimal digits');
+    },
+  );
+});
+
 describe('settings that this build does not have', () => {
   test.each([
     { QUEEN_RAFT_PEERS: '1=a:1/a:2' },
@@ -140,7 +156,6 @@ describe('settings that this build does not have', () => {
     { QUEEN_RAFT_JOIN: 'true' },
     { JWT_ENABLED: '1' },
     { QUEEN_TENANCY_HEADER: 'on' },
-    { QUEEN_ENCRYPTION_KEY: 'secret-key' },
   ])('%j stops the start and shows no value', (environment) => {
     const [[name, value]] = Object.entries(environment) as [[string, string]];
     const text = refusal(environment as Record<string, string>);

@@ -9,7 +9,9 @@ import {
 import { hostname } from 'node:os';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import type { EncryptionSettings } from '../encryption/encryption.ts';
 import { badValue } from './config-error.ts';
+import { readEncryption } from './encryption-settings.ts';
 import { readBoolean, readChoice, readInteger, readText } from './environment.ts';
 import type { Environment } from './environment.ts';
 import { refuseUnsupported } from './unsupported.ts';
@@ -18,7 +20,7 @@ import { refuseUnsupported } from './unsupported.ts';
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 
 /** What a node is started with. Sizes are in bytes and durations in milliseconds. */
-export interface Config {
+export interface Config extends EncryptionSettings {
   /** 0 lets the system choose a free port. */
   readonly port: number;
   readonly bindAddress: string;
@@ -99,6 +101,7 @@ export function readConfig(environment: Environment): Config {
       'all',
     ),
     ...readAdmission(environment),
+    ...readEncryption(environment),
     ...readUpkeep(environment),
     ...readRaftTimes(environment),
     logLevel: readChoice(environment, 'LOG_LEVEL', LOG_LEVELS, 'info'),

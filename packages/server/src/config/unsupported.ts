@@ -13,7 +13,6 @@ const REFUSED_WHEN_SET: ReadonlyMap<string, string> = new Map([
   ['QUEEN_RAFT_TOKEN', 'clusters of several nodes'],
   ['QUEEN_RAFT_FORCE_RECOVER', 'recovery of a lost quorum'],
   ['QUEEN_RAFT_APPLY_SKIP', 'stepping over an entry'],
-  ['QUEEN_ENCRYPTION_KEY', 'encryption at rest'],
   ['QUEEN_LINK_SOURCE', 'standby clusters'],
   ['QUEEN_LINK_TOKEN', 'standby clusters'],
 ]);
@@ -45,6 +44,8 @@ const SUPPORTED: ReadonlySet<string> = new Set([
   'POP_DEFAULT_TIMEOUT_MS',
   'QUEEN_STMT_TIMEOUT_MS',
   'DEFAULT_SUBSCRIPTION_MODE',
+  'QUEEN_ENCRYPTION_KEY',
+  'QUEEN_ENCRYPTION_MISSING_KEY',
   'QUEEN_RAFT_ADMIT_MAX_MB',
   'QUEEN_RAFT_ADMIT_HOLD_MS',
   'RETENTION_INTERVAL',

@@ -6,9 +6,7 @@ import { commaSeparated } from '@queen-ts/protocol';
 import type { Piece } from '@queen-ts/protocol';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { jsonBytes } from './answers.ts';
-
-/** Longest time that making pieces takes before others get their turn. */
-const STRETCH_US = 1000;
+import { STRETCH_US } from './paced.ts';
 
 /** Answers with the document that the pieces make. */
 export async function pacedJson(

@@ -1,7 +1,7 @@
 // Dead letters: list, replay, removal (data-plane reference §8).
 
 import { parseUuid, utf8Size } from '@queen-ts/base';
-import { readDeadLetterId, readDeadLetters } from '@queen-ts/engine';
+import { readDeadLetterById, readDeadLetterId, readDeadLetters } from '@queen-ts/engine';
 import {
   BrokerError,
   DEFAULT_TENANT,
@@ -12,7 +12,7 @@ import {
   renderReplay,
   REPLAY_GONE,
 } from '@queen-ts/protocol';
-import type { Id128 } from '@queen-ts/protocol';
+import type { Id128, ReplayDeadLetterCommand, ReplayDeadLetterOutcome } from '@queen-ts/protocol';
 import type { Edge } from '../edge.ts';
 import { json, jsonBytes } from '../http/answers.ts';
 import { bodyHandler, queryOf, readState, submitAdmin } from '../http/control.ts';
@@ -83,7 +83,8 @@ async function listDeadLetters(edge: Edge, exchange: Exchange): Promise<Response
   const isCut =
     list.deadLetters.length < page.limit && page.offset + list.deadLetters.length < list.total;
   const limit = isCut && list.deadLetters.length > 0 ? list.deadLetters.length : page.limit;
-  return pacedJson(edge.clock, renderDeadLetters({ ...list, limit, offset: page.offset }));
+  const shown = { ...list, limit, offset: page.offset };
+  return pacedJson(edge.clock, renderDeadLetters(shown, edge.encryption.opener));
 }
 
 async function purgeDeadLetters(edge: Edge, exchange: Exchange): Promise<Response> {
@@ -140,15 +141,35 @@ async function replay(
   if (tooLong !== undefined) throw new BrokerError('name_too_long', tooLong);
   const id = await findId();
   if (id === undefined) return jsonBytes(REPLAY_GONE.body, REPLAY_GONE.status);
-  const outcome = await submitAdmin(edge, {
+  const messageId = edge.ids.mint(1);
+  const outcome = await submitReplay(edge, {
     kind: 'replayDeadLetter',
     id,
     queue,
     partition,
-    messageId: edge.ids.mint(1),
+    messageId,
   });
+  if (outcome === undefined) return jsonBytes(REPLAY_GONE.body, REPLAY_GONE.status);
   const answer = renderReplay(outcome, id);
   return jsonBytes(answer.body, answer.status);
+}
+
+/**
+ * Submits a replay; its payload is sealed for the destination once the leader has asked for that.
+ * Undefined when the dead letter is gone.
+ */
+async function submitReplay(
+  edge: Edge,
+  command: ReplayDeadLetterCommand,
+): Promise<ReplayDeadLetterOutcome | undefined> {
+  try {
+    return await submitAdmin(edge, command);
+  } catch (error) {
+    if (!(error instanceof BrokerError) || error.code !== 'encryption_required') throw error;
+  }
+  const letter = await readState(edge, (view) => readDeadLetterById(view, command.id), 'leader');
+  if (letter === undefined) return undefined;
+  return submitAdmin(edge, edge.encryption.sealReplay({ letter, command }));
 }
 
 interface Destination {

@@ -51,6 +51,7 @@ async function listMessages(edge: Edge, exchange: Exchange): Promise<Response> {
   const { limit, offset } = filter;
   const source = {
     payloads: edge.broker.payloads,
+    opener: edge.encryption.opener,
     hashKey: edge.broker.hashKey,
     payloadBytesMax: PAGE_BYTES_MAX,
   };
@@ -83,6 +84,7 @@ async function showMessage(edge: Edge, exchange: Exchange): Promise<Response> {
       ? undefined
       : await readState(edge, (view) => readMessage(view, address));
   if (message === undefined) return json({ error: 'Message not found' }, 404);
-  const pieces = renderMessage(message, message.readers, edge.broker.payloads);
+  const source = { payloads: edge.broker.payloads, opener: edge.encryption.opener };
+  const pieces = renderMessage(message, message.readers, source);
   return pacedJson(edge.clock, pieces);
 }

@@ -60,7 +60,8 @@ async function fetchRecords(edge: Edge, exchange: Exchange): Promise<Response> {
   const { entries, maxWaitMs, minBytes } = await takeBody(edge, exchange, (body) =>
     readJsonBody(FetchBody, body),
   );
-  const { broker, clock } = edge;
+  const { broker, clock, encryption } = edge;
+  const source = { payloads: broker.payloads, opener: encryption.opener };
   const outgoing = exchange.env?.outgoing;
   const signal = outgoing === undefined ? new AbortController().signal : clientSignal(outgoing);
   const endUs = clock.monotonicUs() + maxWaitMs * 1000;
@@ -72,14 +73,14 @@ async function fetchRecords(edge: Edge, exchange: Exchange): Promise<Response> {
     const waitUs = endUs - clock.monotonicUs();
     const mayWait = entries.length > 0 && waitUs > 0 && !signal.aborted;
     if (!mayWait || isEnough(fetched, wantedBytes)) {
-      return pacedJson(clock, renderFetch(fetched, broker.payloads));
+      return pacedJson(clock, renderFetch(fetched, source));
     }
     const marks = fetched.map(({ number, highWatermark }) => ({
       partition: number,
       highWatermark,
     }));
     const hasMore = await broker.waitForAppends(marks, { waitUs, signal });
-    if (!hasMore) return pacedJson(clock, renderFetch(fetched, broker.payloads));
+    if (!hasMore) return pacedJson(clock, renderFetch(fetched, source));
   }
 }
 

@@ -17,6 +17,7 @@ import { empty, jsonBytes, text } from '../http/answers.ts';
 import { clientSignal, watchDelivery } from '../http/delivery.ts';
 import { refusedAnswer } from '../http/error-answer.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { paced } from '../http/paced.ts';
 import { parseQuery } from '../http/query.ts';
 import { pathSegment, rawQuery } from '../http/target.ts';
 import type { Route } from './route.ts';
@@ -113,7 +114,7 @@ class PopHandler {
     const outcome = await broker.pop(command, { deadlineUs, wait, signal });
     if (outcome.kind === 'refused') return refusedAnswer(outcome, counters);
     assert(outcome.kind === 'pop', () => `a pop came to ${outcome.kind}`);
-    const body = this.#render(outcome, path.kind === 'labels' ? '' : path.queue);
+    const body = await this.#render(outcome, path.kind === 'labels' ? '' : path.queue);
     if (outcome.claims.length === 0) counters.popEmpty += 1;
     if (body === undefined) return empty(204, REASON_HEADERS[outcome.emptyReason ?? 'empty']);
     counters.popMessages += outcome.messageCount;
@@ -123,10 +124,11 @@ class PopHandler {
     return jsonBytes(body);
   }
 
-  #render(outcome: PopOutcome, queue: string): Uint8Array | undefined {
-    const { broker } = this.#edge;
+  async #render(outcome: PopOutcome, queue: string): Promise<Uint8Array | undefined> {
+    const { broker, clock, encryption } = this.#edge;
+    const source = { payloads: broker.payloads, opener: encryption.opener, queue };
     try {
-      return renderPop(outcome, broker.payloads, queue);
+      return await paced(clock, renderPop(outcome, source));
     } catch (error) {
       if (isLeased(outcome)) broker.release(outcome.leaseId);
       throw error;

@@ -44,12 +44,12 @@ async function push(
   exchange: Exchange,
   body: Uint8Array,
 ): Promise<Response> {
-  const { broker, config, counters } = edge;
+  const { config, counters, encryption } = edge;
   counters.pushRequests += 1;
   const command = parsePush(body, context);
   if (command.kind === 'refused') return refusedAnswer(command, counters);
   if (command.kind === 'nothing') return jsonBytes(EMPTY_PUSH_ANSWER, 201);
-  const outcome = await broker.submit(
+  const outcome = await encryption.submit(
     command,
     requestOptions(edge, { exchange, body, timeoutMs: config.pushTimeoutMs }),
   );

@@ -42,7 +42,7 @@ async function commit(
   exchange: Exchange,
   body: Uint8Array,
 ): Promise<Response> {
-  const { broker, config, counters } = edge;
+  const { config, counters, encryption } = edge;
   const request = parseTransaction(body, context);
   if (request.kind === 'refused') return refusedAnswer(request, counters);
   if (request.kind === 'rolledBack') {
@@ -50,7 +50,7 @@ async function commit(
     return jsonBytes(renderRolledBack(request), request.status);
   }
   const { command } = request;
-  const outcome = await broker.submit(
+  const outcome = await encryption.submit(
     command,
     requestOptions(edge, { exchange, body, timeoutMs: config.statementTimeoutMs }),
   );

@@ -2,6 +2,7 @@
 // no time. For routes whose answers are what the state says.
 
 import { EngineDriver } from '@queen-ts/engine/testing';
+import type { EdgeConfig } from '../edge.ts';
 import { testEdge } from './test-edge.ts';
 import type { TestEdge } from './test-edge.ts';
 
@@ -22,12 +23,16 @@ export interface EngineEdge extends TestEdge {
   readonly get: <T>(path: string) => Promise<T>;
 }
 
-/** Builds the edge. Its wall clock is the engine's time. */
-export function engineEdge(): EngineEdge {
-  const driver = new EngineDriver();
-  const edge = testEdge({ wallUs: () => driver.nowUs, hashKey: driver.hashKey });
+/** Builds the edge of a node. Its wall clock is the engine's time; nodes may share an engine. */
+export function engineEdge(
+  config: Partial<EdgeConfig> = {},
+  driver: EngineDriver = new EngineDriver(),
+): EngineEdge {
+  const edge = testEdge({ wallUs: () => driver.nowUs, hashKey: driver.hashKey, config });
   edge.broker.view = () => driver.engine.view(driver.nowUs);
   edge.broker.payloads = driver.payloads;
+  edge.broker.onEncrypts = (queue) => driver.engine.encrypts(queue);
+  edge.broker.onPop = (command) => driver.cycle(() => driver.engine.plan(command));
   edge.broker.onSubmit = (command) => driver.cycle(() => driver.engine.plan(command));
   const send = async (
     method: string,

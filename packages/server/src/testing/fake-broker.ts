@@ -34,6 +34,8 @@ export class FakeBroker implements Broker {
   onPop: (command: PopCommand, options: PopOptions) => Outcome | Promise<Outcome> = () =>
     unexpected('pop');
 
+  onEncrypts: (queue: string) => boolean = () => false;
+
   onWait: (marks: readonly AppendMark[], options: WaitOptions) => boolean = () =>
     unexpected('waitForAppends');
 
@@ -56,6 +58,10 @@ export class FakeBroker implements Broker {
   async read<T>(read: (view: EngineView) => Read<T>, options: ReadOptions): Promise<T> {
     this.reads.push(options);
     return completed(read((this.view ?? (() => unexpected('read')))()));
+  }
+
+  encrypts(queue: string): boolean {
+    return this.onEncrypts(queue);
   }
 
   async waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<boolean> {

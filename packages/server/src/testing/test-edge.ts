@@ -46,6 +46,8 @@ export function testEdge(
     defaultSubscriptionMode: 'all',
     admitBytesMax: 4 * 1024 * 1024,
     admitHoldMs: 50,
+    encryptionKey: undefined,
+    storesPlaintextWithoutKey: false,
     ...options.config,
   };
   const edge = createEdge({
