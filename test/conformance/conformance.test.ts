@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BrokerProcess } from '../support/broker-process.ts';
+import { AnswerChecker } from './answer-checker.ts';
 import { coverageTable } from './coverage-table.ts';
 import { runSuite } from './run-suite.ts';
 import type { Finding, SectionFindings } from './run-suite.ts';
@@ -10,6 +11,13 @@ import { SECTIONS } from './sections/index.ts';
 
 const SUITE_DEADLINE_MS = 180_000;
 
+/** Fewer answers would mean that the checker has not seen the suite. */
+const CHECKED_MIN = 1000;
+
+/** Operations that no case may call, since all clients share what they change. */
+const UNCALLED = ['changeMaintenance', 'changePopMaintenance'];
+
+const checker = new AnswerChecker();
 const state: { findings: SectionFindings[]; broker: BrokerProcess | undefined } = {
   findings: [],
   broker: undefined,
@@ -18,7 +26,7 @@ const state: { findings: SectionFindings[]; broker: BrokerProcess | undefined } 
 beforeAll(async () => {
   const given = process.env['QUEEN_CONFORMANCE_URL'];
   if (given === undefined) state.broker = await BrokerProcess.launch();
-  state.findings = await runSuite(given ?? state.broker?.url ?? '', SECTIONS);
+  state.findings = await runSuite(given ?? state.broker?.url ?? '', SECTIONS, checker);
 }, SUITE_DEADLINE_MS);
 
 afterAll(async () => {
@@ -45,4 +53,14 @@ it('every rule has a sentence of its own that names its paragraph', () => {
   const sentences = SECTIONS.flatMap(({ rules }) => rules.map(({ sentence }) => sentence));
   expect(sentences.filter((sentence) => !/^§\d+(\.\d+)? \S/.test(sentence))).toEqual([]);
   expect(sentences.filter((sentence, i) => sentences.indexOf(sentence) !== i)).toEqual([]);
+});
+
+it('every answer fits its description in docs/openapi.json', () => {
+  const violations = [...checker.violations].map(([what, seen]) => `${what}\n  ${seen}`);
+  expect(violations.join('\n')).toBe('');
+  expect(checker.checkedCount).toBeGreaterThan(CHECKED_MIN);
+});
+
+it('has called every operation that it may call', () => {
+  expect(checker.unseen).toEqual(UNCALLED);
 });
