@@ -86,11 +86,11 @@ export class BrokerProcess {
     return this.#earlierLog + (output === undefined ? '' : output.stdout + output.stderr);
   }
 
-  /** Starts a process on the data directory; resolves once it is healthy. */
-  async start(): Promise<void> {
+  /** Starts a process on the data directory, with more environment if given; resolves once it is healthy. */
+  async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       if (attempt > 1 || this.#port === 0) this.#port = await probeFreePort();
-      const run = this.#spawn();
+      const run = this.#spawn(env);
       try {
         await waitForHealth(run, this.url);
         return;
@@ -135,11 +135,12 @@ export class BrokerProcess {
     await rm(this.dataDir, { recursive: true, force: true });
   }
 
-  #spawn(): Run {
+  #spawn(env: Readonly<Record<string, string>> = {}): Run {
     if (this.#run !== undefined) throw new Error('the broker is already running');
     this.#client = new HttpClient(this.url);
     this.#run = spawnBroker({
       ...this.#env,
+      ...env,
       PORT: String(this.#port),
       QUEEN_RAFT_DIR: this.dataDir,
     });
