@@ -1,7 +1,7 @@
 // What the driver of a node needs from a store of state checkpoints: the state machine's state at an
 // index, as pieces that only the state machine understands, so that a start does not replay the whole
-// log. The core knows nothing of them; the port stands beside the others so that storage and driver
-// meet in one place. The log is never cut because of a checkpoint.
+// log, and so that the log's start may move up to where all of them stand. The core knows nothing of
+// them; the port stands beside the others so that storage and driver meet in one place.
 
 /** What a checkpoint says about itself. */
 export interface CheckpointMeta {
@@ -62,6 +62,12 @@ export const CHECKPOINT_PIECE_BYTES_MAX = 1_048_576;
 export interface CheckpointStore {
   /** The newest one that was loaded or finished; `undefined` before there was any. */
   readonly newest: { readonly index: number; readonly sizeBytes: number } | undefined;
+  /**
+   * Index up to which every state that a start may have to begin from contains the log: that of the
+   * older of the two newest undamaged checkpoints; 0 while there are not two. The log's start may move
+   * up to here, and what is of no use to the state there is of no use any more.
+   */
+  readonly coveredIndex: number;
   /**
    * Reads the newest undamaged checkpoint. Damaged ones are passed over with a warning: whoever opens
    * the log from what this returns learns whether anything is missing. `undefined`: there is none.

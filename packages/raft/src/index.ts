@@ -33,7 +33,18 @@ export { toNodeId } from './node-id.ts';
 export type { NodeId } from './node-id.ts';
 export { RaftNode } from './node.ts';
 export type { RaftLimits, RaftNodeOptions } from './options.ts';
-export type { Entry, EntryType, HardState, HardStateStore, LogReader, LogStore } from './ports.ts';
+export type {
+  ArchivedRecord,
+  Entry,
+  EntryType,
+  HardState,
+  HardStateStore,
+  LogArchive,
+  LogReader,
+  LogStore,
+  PayloadRange,
+  PurgedRecord,
+} from './ports.ts';
 export type {
   PeerStatus,
   PersistToken,
@@ -44,6 +55,13 @@ export type {
   SnapshotRequest,
   SoftState,
 } from './ready.ts';
+export { SNAPSHOT_PIECE_BYTES_MAX } from './snapshots.ts';
+export type {
+  IncomingSnapshot,
+  OutgoingSnapshot,
+  SnapshotDescription,
+  SnapshotStore,
+} from './snapshots.ts';
 export type {
   MembershipResult,
   ProposeResult,

@@ -50,7 +50,8 @@ export interface LogReader {
   entries(range: { from: number; toExclusive: number; maxBytes: number }): Entry[];
   /**
    * Returns bytes [from, toExclusive) of one entry's payload, without reading the rest of it where
-   * the store can. The caller must not mutate them.
+   * the store can. The caller must not mutate them. Entries below `firstIndex` can be read, too, where
+   * the store archives them; throws LOG_COMPACTED for bytes that were purged.
    */
   payload(range: { index: number; from: number; toExclusive: number }): Uint8Array;
   /**
@@ -58,6 +59,48 @@ export interface LogReader {
    * that knows them spares the core reading the whole log when it starts. Optional.
    */
   membershipIndexes?(range: { from: number; toExclusive: number }): number[];
+}
+
+/** Bytes [from, toExclusive) of a payload. */
+export interface PayloadRange {
+  readonly from: number;
+  readonly toExclusive: number;
+}
+
+/** One record of the archive; its payload is read through `LogReader.payload`. */
+export interface ArchivedRecord {
+  readonly index: number;
+  readonly type: EntryType;
+  readonly head: Uint8Array;
+  readonly payloadBytes: number;
+}
+
+/** What to keep of one archived record. */
+export interface PurgedRecord {
+  readonly index: number;
+  /** The parts of the payload that must stay readable, in any order; none: the whole record goes. */
+  readonly kept: readonly PayloadRange[];
+}
+
+/**
+ * The entries below `firstIndex` that still hold something of use. Which they are only the state
+ * machine knows; the store makes sure that nothing is missing but what was purged.
+ */
+export interface LogArchive {
+  /** The first record with an index in [from, toExclusive); `undefined` if there is none. */
+  next(from: number, toExclusive: number): ArchivedRecord | undefined;
+  /**
+   * Deletes records and parts of records, ascending by index, all below `firstIndex`. What was deleted
+   * is deleted at once for readers, and for good only when the store sees fit: whoever calls this
+   * must not need it after a crash either way. May run beside `append`, not beside itself. Returns
+   * the bytes that were deleted.
+   */
+  purge(records: readonly PurgedRecord[]): Promise<number>;
+  /**
+   * Gives the space of what was purged back to the file system. Returns false if it cannot do so yet.
+   * May run beside `append`, not beside `purge` or itself.
+   */
+  reclaim(): Promise<boolean>;
 }
 
 /**
@@ -73,16 +116,19 @@ export interface LogStore extends LogReader {
   append(entries: readonly Entry[]): Promise<void>;
   /**
    * Forgets every entry and makes `lastIndex` = `index` with `term(index)` = `term`, durably and in
-   * one atomic step, because a snapshot replaced the state. `index` may lie on either side of
-   * `lastIndex`. Must not overlap with `append`. Optional: a driver that switches to a new store
-   * together with the new state gives the core that store through `RaftNode.replaceLog` instead.
+   * one atomic step, because a snapshot replaced the state: the one that a `SnapshotStore` received
+   * and finished, with its archive and its checkpoint. `index` may lie on either side of `lastIndex`.
+   * Must not overlap with `append`. Until it resolves nothing can be read. Optional.
    */
   install?(snapshot: { index: number; term: number }): Promise<void>;
   /**
-   * Drops entries up to and including `toIndex`, which the state machine's durable checkpoint
-   * covers; `term(toIndex)` stays known. May run beside `append`. Optional.
+   * Moves the start of the log: entries up to and including `toIndex`, which every durable checkpoint
+   * covers, belong to the archive from now on. `term(toIndex)` stays known. May run beside `append`.
+   * Optional.
    */
   compact?(toIndex: number): Promise<void>;
+  /** What is left of the entries below `firstIndex`. Optional: a store without one keeps nothing. */
+  readonly archive?: LogArchive;
   /** Closes the store; later calls throw. Idempotent. */
   close(): Promise<void>;
 }

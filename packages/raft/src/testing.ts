@@ -9,3 +9,6 @@ export { MemoryCheckpointStore } from './testing/memory-checkpoint-store.ts';
 export { MemoryHardStateStore } from './testing/memory-hard-state-store.ts';
 export { MemoryLogStore } from './testing/memory-log-store.ts';
 export { MemoryStoreError } from './testing/memory-store-error.ts';
+export { MemorySnapshotStore } from './testing/memory-snapshot-store.ts';
+export { describeSnapshotStoreContract } from './testing/snapshot-store-contract.ts';
+export type { SnapshotFixture } from './testing/snapshot-store-contract.ts';

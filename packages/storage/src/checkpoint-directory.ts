@@ -1,11 +1,11 @@
-// The checkpoints of a data directory: one file each, named by index, the newest two kept. Loading
+// The checkpoints of a data directory: one file each, named by index, the newest two undamaged kept. Loading
 // takes the newest that is whole; a damaged one is passed over with a warning, because whether
 // anything is missing then is seen when the log is opened from where the loaded one stands.
 //
 //   checkpoints/<index, 16 digits>.state    complete
 //   checkpoints/writing                     being written, or left by a crash: removed by the next start
 
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { assert } from '@queen-ts/base';
@@ -17,7 +17,7 @@ import type {
   LogPosition,
 } from '@queen-ts/raft';
 
-import { readCheckpoint } from './checkpoint-reader.ts';
+import { readCheckpoint, readOpenCheckpoint } from './checkpoint-reader.ts';
 import { CheckpointFileWriter } from './checkpoint-writer.ts';
 import { hasSystemCode, StorageError } from './errors.ts';
 import type { FailureLatch } from './failure-latch.ts';
@@ -33,6 +33,13 @@ const TEMPORARY_NAME = 'writing';
 const NAME_DIGITS = 16;
 const NAME_PATTERN = /^(\d{16})\.state$/;
 
+/** A verified checkpoint that stays readable. */
+export interface OpenCheckpoint {
+  readonly path: string;
+  readonly handle: FileHandle;
+  readonly loaded: LoadedCheckpoint;
+}
+
 interface Candidate {
   readonly index: number;
   readonly path: string;
@@ -45,6 +52,10 @@ export class CheckpointDirectory implements CheckpointStore {
   readonly #warn: (warning: string) => void;
   #positionOf: ((index: number) => LogPosition) | undefined;
   #newest: { readonly index: number; readonly sizeBytes: number } | undefined;
+  /** Of files that are in their place, ascending, as far as they are known; damaged ones left out. */
+  #indexes: readonly number[] = [];
+  /** Those that were found damaged. */
+  readonly #damaged = new Set<number>();
   #isWriting = false;
 
   /** @param options.path of the directory of checkpoints, which need not exist. */
@@ -62,6 +73,10 @@ export class CheckpointDirectory implements CheckpointStore {
     return this.#newest;
   }
 
+  get coveredIndex(): number {
+    return this.#indexes.at(-KEPT_COUNT) ?? 0;
+  }
+
   /** Removes what a crash left half written: a full disk needs the room. Before anything is written. */
   async removeUnfinished(): Promise<void> {
     await rm(join(this.#path, TEMPORARY_NAME), { force: true });
@@ -74,17 +89,29 @@ export class CheckpointDirectory implements CheckpointStore {
 
   async load(visitor: CheckpointVisitor): Promise<LoadedCheckpoint | undefined> {
     for (const candidate of await this.#candidates()) {
-      try {
-        const loaded = await readCheckpoint(candidate, visitor);
-        this.#newest = { index: loaded.meta.index, sizeBytes: loaded.sizeBytes };
-        return loaded;
-      } catch (error) {
-        const isDamaged = error instanceof StorageError && error.code === 'CORRUPTION';
-        if (!isDamaged) throw error;
-        this.#warn(`${error.summary}; passed over: an older checkpoint or the log stands in`);
-      }
+      const loaded = await this.#unlessDamaged(candidate, () => readCheckpoint(candidate, visitor));
+      if (loaded === undefined) continue;
+      this.#newest = { index: loaded.meta.index, sizeBytes: loaded.sizeBytes };
+      await this.#list();
+      return loaded;
     }
     return undefined;
+  }
+
+  /** The newest undamaged checkpoint, open, so that it stays readable when it is superseded. */
+  async openNewest(): Promise<OpenCheckpoint | undefined> {
+    for (const candidate of await this.#candidates()) {
+      const found = await this.#unlessDamaged(candidate, () => openVerified(candidate));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** All files were replaced by those of a snapshot. */
+  async replaced(): Promise<void> {
+    this.#damaged.clear();
+    this.#newest = undefined;
+    await this.#list();
   }
 
   async begin(): Promise<CheckpointWriter> {
@@ -101,7 +128,7 @@ export class CheckpointDirectory implements CheckpointStore {
       if (created !== undefined) await syncDirectory(dirname(this.#path));
       return await CheckpointFileWriter.create({
         temporaryPath,
-        pathOf: (index) => join(this.#path, nameOf(index)),
+        pathOf: (index) => join(this.#path, checkpointName(index)),
         latch: this.#latch,
         positionOf,
         onFinished: (finished) => this.#finished(finished),
@@ -116,8 +143,31 @@ export class CheckpointDirectory implements CheckpointStore {
 
   async #finished(finished: { index: number; sizeBytes: number }): Promise<void> {
     this.#newest = finished;
-    const superseded = (await this.#candidates()).slice(KEPT_COUNT);
-    for (const { path } of superseded) await rm(path);
+    this.#damaged.delete(finished.index);
+    const whole = (await this.#candidates()).filter(({ index }) => !this.#damaged.has(index));
+    const oldestKept = whole[KEPT_COUNT - 1]?.index ?? 0;
+    for (const { index, path } of await this.#candidates()) {
+      if (index < oldestKept) await rm(path);
+    }
+    await this.#list();
+  }
+
+  async #list(): Promise<void> {
+    const candidates = await this.#candidates();
+    const whole = candidates.filter(({ index }) => !this.#damaged.has(index));
+    this.#indexes = whole.map(({ index }) => index).toReversed();
+  }
+
+  async #unlessDamaged<T>(candidate: Candidate, read: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      const isDamaged = error instanceof StorageError && error.code === 'CORRUPTION';
+      if (!isDamaged) throw error;
+      this.#damaged.add(candidate.index);
+      this.#warn(`${error.summary}; passed over: an older checkpoint or the log stands in`);
+      return undefined;
+    }
   }
 
   /** What looks like a checkpoint, newest first. */
@@ -134,6 +184,19 @@ export class CheckpointDirectory implements CheckpointStore {
   }
 }
 
-function nameOf(index: number): string {
+async function openVerified(candidate: Candidate): Promise<OpenCheckpoint> {
+  const { path } = candidate;
+  const handle = await open(path, 'r');
+  try {
+    const visitor = { begin: () => undefined, piece: () => undefined };
+    return { path, handle, loaded: await readOpenCheckpoint(handle, candidate, visitor) };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** File name of the checkpoint at `index`. */
+export function checkpointName(index: number): string {
   return `${String(index).padStart(NAME_DIGITS, '0')}.state`;
 }

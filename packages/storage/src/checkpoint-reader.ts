@@ -31,14 +31,23 @@ export async function readCheckpoint(
 ): Promise<LoadedCheckpoint> {
   const handle = await failing(path, open(path, 'r'));
   try {
-    const reader = new CheckpointReader(path, handle);
-    const { header, meta } = await reader.open(index);
-    visitor.begin(meta);
-    await reader.pieces(header, visitor);
-    return { meta, position: header.position, sizeBytes: header.sizeBytes };
+    return await readOpenCheckpoint(handle, { path, index }, visitor);
   } finally {
     await handle.close();
   }
+}
+
+/** The same for a file that is open already, which stays open. */
+export async function readOpenCheckpoint(
+  handle: FileHandle,
+  { path, index }: { readonly path: string; readonly index: number },
+  visitor: CheckpointVisitor,
+): Promise<LoadedCheckpoint> {
+  const reader = new CheckpointReader(path, handle);
+  const { header, meta } = await reader.open(index);
+  visitor.begin(meta);
+  await reader.pieces(header, visitor);
+  return { meta, position: header.position, sizeBytes: header.sizeBytes };
 }
 
 class CheckpointReader {

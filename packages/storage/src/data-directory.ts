@@ -6,6 +6,7 @@
 //   durable         lower bound of the durable log (durable-bound.ts)
 //   log/            the Raft log, a LevelDB (log-database.ts, record.ts)
 //   checkpoints/    states to start from (checkpoint-directory.ts); made with the first one
+//   incoming/       a snapshot that is being received or put into use (installation.ts)
 //   lock/           exclusive use (directory-lock.ts); no data
 //   creating        only while the directory is being created
 
@@ -19,6 +20,7 @@ import type {
   LogPosition,
   LogStore,
   NodeId,
+  SnapshotStore,
 } from '@queen-ts/raft';
 
 import { CHECKPOINT_DIRECTORY, CheckpointDirectory } from './checkpoint-directory.ts';
@@ -36,14 +38,17 @@ import {
   type NodeIdentity,
 } from './identity.ts';
 import { createLogDatabase, LOG_DIRECTORY, WRITE_BUFFER_BYTES } from './log-database.ts';
+import { INCOMING_DIRECTORY, settleIncoming } from './installation.ts';
+import { LevelLogStore, type RecoveredLog } from './log-store.ts';
 import { recoverLog, type OnEntry } from './recover.ts';
+import { SnapshotDirectory } from './snapshot-directory.ts';
 
 /** Default bound on the entries kept in memory, in bytes. */
 export const ENTRY_CACHE_BYTES = 67_108_864;
 
 const CREATING_FILE = 'creating';
 const LOG_START: LogStart = { index: 0, term: 0, checksum: 0 };
-const DATA_NAMES = [VOTE_FILE, BOUND_FILE, LOG_DIRECTORY, CHECKPOINT_DIRECTORY];
+const DATA_NAMES = [VOTE_FILE, BOUND_FILE, LOG_DIRECTORY, CHECKPOINT_DIRECTORY, INCOMING_DIRECTORY];
 /** Entries of a directory that count as nothing: ours without data, and a new file system's own. */
 const IGNORED_NAMES = new Set([LOCK_DIRECTORY, 'lost+found']);
 
@@ -107,6 +112,9 @@ export class DataDirectory {
   readonly hardState: HardStateStore;
   /** States to start from; can be loaded at any time, written once the log is open. */
   readonly checkpoints: CheckpointStore;
+  /** States with their archive, for members that the log cannot bring up to date; once it is open. */
+  readonly snapshots: SnapshotStore;
+  readonly #snapshots: SnapshotDirectory;
   readonly #checkpoints: CheckpointDirectory;
   readonly #hardState: HardStateFile;
   readonly #lock: DirectoryLock;
@@ -140,6 +148,13 @@ export class DataDirectory {
       warn: (warning) => this.#warn(warning),
     });
     this.checkpoints = this.#checkpoints;
+    this.#snapshots = new SnapshotDirectory({
+      path: this.path,
+      owner: parts.identity,
+      latch: parts.latch,
+      checkpoints: this.#checkpoints,
+    });
+    this.snapshots = this.#snapshots;
     this.#warn(parts.hardState.warning);
   }
 
@@ -178,7 +193,29 @@ export class DataDirectory {
 
   async #recover(options: OpenLogOptions): Promise<LogStore> {
     await this.#checkpoints.removeUnfinished();
-    const log = await recoverLog({
+    const recovered = await this.#recoverLog(options);
+    const log = new LevelLogStore(recovered, this.#snapshots);
+    const { term } = this.hardState.current;
+    const lastTerm = log.term(log.lastIndex) ?? 0;
+    if (lastTerm <= term) {
+      this.#checkpoints.attach((index) => log.position(index));
+      this.#snapshots.attach({
+        view: () => log.view(),
+        // What was installed is the whole log: nothing follows it that would have to be replayed.
+        reopen: () => this.#recoverLog({ ...options, from: undefined, onEntry: undefined }),
+        writeBufferBytes: options.writeBufferBytes ?? WRITE_BUFFER_BYTES,
+      });
+      return log;
+    }
+    await log.close();
+    const what = `term ${term}, but the log has an entry of term ${lastTerm}: an older copy`;
+    throw corruption(join(this.path, VOTE_FILE), what);
+  }
+
+  #recoverLog(options: {
+    readonly [Name in keyof OpenLogOptions]: OpenLogOptions[Name] | undefined;
+  }): Promise<RecoveredLog> {
+    return recoverLog({
       path: join(this.path, LOG_DIRECTORY),
       boundPath: join(this.path, BOUND_FILE),
       owner: this.identity,
@@ -190,15 +227,6 @@ export class DataDirectory {
       from: options.from,
       warn: (warning) => this.#warn(warning),
     });
-    const { term } = this.hardState.current;
-    const lastTerm = log.term(log.lastIndex) ?? 0;
-    if (lastTerm <= term) {
-      this.#checkpoints.attach((index) => log.position(index));
-      return log;
-    }
-    await log.close();
-    const what = `term ${term}, but the log has an entry of term ${lastTerm}: an older copy`;
-    throw corruption(join(this.path, VOTE_FILE), what);
   }
 
   #warn(warning: string | undefined): void {
@@ -225,7 +253,10 @@ async function openOrCreate(options: DataDirectoryOptions): Promise<DataDirector
     // Again under the lock: another process may have created the directory in between.
     const found = await inspect(path, nodeId);
     const identity = found ?? (await create(path, newIdentity(nodeId, options.rng)));
-    if (found !== undefined) await rm(join(path, CREATING_FILE), { force: true });
+    if (found !== undefined) {
+      await rm(join(path, CREATING_FILE), { force: true });
+      await settleIncoming(path);
+    }
     const latch = new FailureLatch(options.onFailure ?? (() => undefined));
     const votePath = join(path, VOTE_FILE);
     const hardState = await HardStateFile.open({ path: votePath, owner: identity, latch });

@@ -7,8 +7,10 @@ export type StorageErrorCode =
   | 'CORRUPTION'
   /** A write, sync or close failed; the store accepts nothing any more (I11). See `cause`. */
   | 'STORAGE_FAILED'
-  /** The wanted entries lie before `firstIndex`. */
+  /** The wanted entries lie before `firstIndex`, or the wanted bytes were purged. */
   | 'LOG_COMPACTED'
+  /** What another member sent as a snapshot is damaged or incomplete; nothing here is affected. */
+  | 'SNAPSHOT_INVALID'
   /** The store was closed. */
   | 'STORE_CLOSED'
   /** Another opener holds the directory. */
@@ -35,6 +37,7 @@ const REMEDIES: Readonly<Record<StorageErrorCode, string>> = {
     'keep the directory for inspection, then restore a complete copy of it; in a cluster, remove this member and start it anew on an empty directory instead (a single node that does so starts with nothing)',
   STORAGE_FAILED: 'check the disk (space, health, permissions) and restart the process',
   LOG_COMPACTED: 'read from firstIndex on, or transfer a snapshot',
+  SNAPSHOT_INVALID: 'abandon it and receive another one',
   STORE_CLOSED: 'open the data directory again',
   DIRECTORY_LOCKED: 'stop the process that uses it, or choose another directory',
   DIRECTORY_FOREIGN: 'choose an empty directory; nothing in this one was changed',

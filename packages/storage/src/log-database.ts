@@ -49,12 +49,17 @@ export type LogWrite =
   | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
   | { readonly type: 'del'; readonly key: Uint8Array };
 
+/** A state of the database that stays readable while it goes on. */
+export type LogSnapshot = ReturnType<ClassicLevel['snapshot']>;
+
 /** The part of LevelDB that the store uses once the log is recovered; tests pass one that fails. */
 export interface LogDatabase {
   batch(operations: LogWrite[], options: { sync: boolean }): Promise<void>;
-  getSync(key: Uint8Array): Uint8Array | undefined;
-  /** Deletes a range of keys, not synced: whoever calls it copes with any part of them coming back. */
-  clear(range: { readonly gte: Uint8Array; readonly lt: Uint8Array }): Promise<void>;
+  getSync(key: Uint8Array, options?: { snapshot: LogSnapshot }): Uint8Array | undefined;
+  /** Keeps what is read with it as it is now, until it is closed. */
+  snapshot(): LogSnapshot;
+  /** Rewrites the tables in a range of keys, which is when the space of deleted values comes back. */
+  compactRange(start: Uint8Array, end: Uint8Array): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -75,13 +75,12 @@ class FakeDatabase implements LogDatabase {
     return this.values.get(Buffer.from(key).toString('hex'));
   }
 
-  async clear({ gte, lt }: { gte: Uint8Array; lt: Uint8Array }): Promise<void> {
-    await Promise.resolve();
-    if (this.failure !== undefined) throw this.failure;
-    const [from, toExclusive] = [Buffer.from(gte).toString('hex'), Buffer.from(lt).toString('hex')];
-    for (const key of this.values.keys()) {
-      if (key >= from && key < toExclusive) this.values.delete(key);
-    }
+  snapshot(): never {
+    throw new Error('no snapshots of a map');
+  }
+
+  compactRange(): Promise<void> {
+    return Promise.resolve();
   }
 
   close(): Promise<void> {
@@ -232,25 +231,48 @@ describe('LevelLogStore', () => {
     });
   });
 
-  it('moves the start in the durable file before it deletes a prefix, beside an append', async () => {
+  it('moves the start in the durable file before anything may be purged, beside an append', async () => {
     const store = storeWith(1_000_000);
     await store.append(entriesOf(1, 11, { payloadBytes: 70_000 }));
-    const clear = db.clear.bind(db);
-    const starts: number[] = [];
-    db.clear = (range) => {
-      starts.push(bound.start.index);
-      return clear(range);
-    };
     const compacting = store.compact(4);
     expect([store.firstIndex, store.term(4), store.term(3)]).toEqual([5, 1, undefined]);
+    expect([bound.start.index, store.archive.next(1, 5)]).toEqual([0, undefined]);
+    await expect(store.archive.purge([{ index: 4, kept: [] }])).rejects.toThrow(InvariantError);
     await Promise.all([compacting, store.append([entryOf({ index: 11 })]), store.compact(6)]);
-    expect(starts).toEqual([4, 6]);
-    expect(db.values.size).toBe(4 * 3 + 2);
+    expect([bound.start.index, store.archive.next(1, 7)?.index]).toEqual([6, 1]);
+    expect(db.values.size).toBe(10 * 3 + 2);
+    await store.archive.purge([{ index: 4, kept: [] }]);
+    expect(db.values.size).toBe(9 * 3 + 2 + 1);
     await store.close();
     expect([bound.start.index, bound.written.index]).toEqual([6, 11]);
   });
 
-  it('compacts nothing that is not durable, and is poisoned when it cannot delete', async () => {
+  it('marks what it purges in the batch that deletes it, and is poisoned when that fails', async () => {
+    const store = storeWith(0);
+    await store.append(entriesOf(1, 4, { payloadBytes: 200_000 }));
+    await store.compact(2);
+    const kept = [{ from: 70_000, toExclusive: 70_001 }];
+    const freedBytes = await store.archive.purge([{ index: 1, kept }]);
+    expect(freedBytes).toBe(200_000 - 65_536);
+    const { operations, sync } = db.batches[1] ?? { operations: [], sync: true };
+    expect([operations.map(({ type }) => type), sync]).toEqual([
+      ['del', 'del', 'del', 'put'],
+      false,
+    ]);
+    expect(store.payload({ index: 1, ...kept[0]! }).length).toBe(1);
+    expect(() => store.payload({ index: 1, from: 0, toExclusive: 1 })).toThrow(
+      expect.objectContaining({ code: 'LOG_COMPACTED' }),
+    );
+    // What is purged is no damage: the store goes on.
+    await store.append([entryOf({ index: 4 })]);
+    db.failure = new Error('EIO: i/o error');
+    const poisoned = { code: 'STORAGE_FAILED', cause: db.failure };
+    await expect(store.archive.purge([{ index: 2, kept: [] }])).rejects.toMatchObject(poisoned);
+    await expect(store.append([entryOf({ index: 5 })])).rejects.toMatchObject(poisoned);
+    await store.close();
+  });
+
+  it('compacts nothing that is not durable', async () => {
     const store = storeWith(1_000_000);
     await store.append(entriesOf(1, 3));
     const running = store.append([entryOf({ index: 3 })]);
@@ -259,10 +281,6 @@ describe('LevelLogStore', () => {
     await store.compact(3);
     await store.compact(2);
     await store.append([entryOf({ index: 4 })]);
-    db.failure = new Error('EIO: i/o error');
-    const poisoned = { code: 'STORAGE_FAILED', cause: db.failure };
-    await expect(store.compact(4)).rejects.toMatchObject(poisoned);
-    await expect(store.append([entryOf({ index: 5 })])).rejects.toMatchObject(poisoned);
     await store.close();
   });
 

@@ -1,16 +1,19 @@
 // The Raft log on LevelDB: one synced batch per append, a truncated suffix removed in the same batch,
 // the newest entries served from memory. Recovery (recover.ts) has verified everything that is on
-// disk before a store exists; what is read later is verified again when it is read.
+// disk before a store exists; what is read later is verified again when it is read. What lies before
+// the start of the log is the archive's (log-archive.ts).
 
 import { assert } from '@queen-ts/base';
-import type { Entry, LogPosition, LogStore } from '@queen-ts/raft';
+import type { Entry, LogArchive, LogPosition, LogStore } from '@queen-ts/raft';
 
 import type { DurableBound, LogPoint, LogStart } from './durable-bound.ts';
 import type { EntryCache } from './entry-cache.ts';
 import { StorageError } from './errors.ts';
 import type { FailureLatch } from './failure-latch.ts';
 import { logKey } from './keys.ts';
+import { LevelLogArchive } from './log-archive.ts';
 import type { LogDatabase, LogWrite } from './log-database.ts';
+import { LogView } from './log-view.ts';
 import { encodeRecord, payloadChunk, type RecordHeader } from './record.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { TableGuard } from './table-guard.ts';
@@ -32,23 +35,42 @@ export interface RecoveredLog {
   readonly last: LogPoint;
 }
 
+/** Puts what a snapshot brought into the place of the log. */
+export interface LogInstaller {
+  /** Makes sure that the snapshot is the log after the next start, whatever happens. */
+  commit(snapshot: { readonly index: number; readonly term: number }): Promise<void>;
+  /** Replaces the files, which are closed, and opens them. */
+  switchOver(): Promise<RecoveredLog>;
+}
+
 /** {@link LogStore} on LevelDB. */
 export class LevelLogStore implements LogStore {
-  readonly #log: RecoveredLog;
+  readonly #installer: LogInstaller | undefined;
+  #log: RecoveredLog;
+  #archive: LevelLogArchive;
+  readonly #views = new Set<LogView>();
   #start: LogStart;
   #last: LogPoint;
   /** Highest index whose append was acknowledged. */
   #durableIndex: number;
   #appending: Promise<void> | undefined;
   #compacting: Promise<void> = Promise.resolve();
+  #installing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(log: RecoveredLog) {
+  /** @param installer absent: snapshots cannot be installed. */
+  constructor(log: RecoveredLog, installer?: LogInstaller) {
+    this.#installer = installer;
     this.#log = log;
     this.#start = log.bound.start;
+    this.#archive = new LevelLogArchive(log, log.bound.start.index);
     this.#last = log.last;
     this.#durableIndex = log.last.index;
     log.guard.start();
+  }
+
+  get archive(): LogArchive {
+    return this.#archive;
   }
 
   get firstIndex(): number {
@@ -95,7 +117,7 @@ export class LevelLogStore implements LogStore {
   }
 
   payload({ index, from, toExclusive }: { index: number; from: number; toExclusive: number }) {
-    this.#checkReadable(index);
+    this.#checkOpen();
     assert(index <= this.lastIndex, () => `payload of ${index} after ${this.lastIndex}`);
     const cached = this.#log.cache.get(index);
     if (cached === undefined) {
@@ -124,20 +146,42 @@ export class LevelLogStore implements LogStore {
 
   async compact(toIndex: number): Promise<void> {
     this.#checkOpen();
-    const { latch, bound, db, path } = this.#log;
+    const { latch, bound, path } = this.#log;
     latch.check();
-    const { firstIndex } = this;
-    if (toIndex < firstIndex) return;
+    if (toIndex < this.firstIndex) return;
     assert(toIndex <= this.#durableIndex, () => `compact to ${toIndex} of ${this.#durableIndex}`);
     const start = this.position(toIndex);
     this.#dropPrefix(start);
-    // First the file says where the log starts; whatever of the prefix a crash leaves is then ignored.
-    const range = { gte: logKey(firstIndex, 0), lt: logKey(toIndex + 1, 0) };
     this.#compacting = this.#compacting
       .then(() => bound.moveStart(start))
-      .then(() => db.clear(range))
+      // Only what the file says is archived may be purged: a crash would find a gap in the log.
+      .then(() => this.#archive.extend(start.index))
       .catch((error: unknown) => Promise.reject(latch.trip(`compacting ${path}`, error)));
     await this.#compacting;
+  }
+
+  async install(snapshot: { index: number; term: number }): Promise<void> {
+    this.#checkOpen();
+    const { latch, path } = this.#log;
+    latch.check();
+    assert(this.#appending === undefined, 'an append and an install overlap');
+    const installer = this.#installer;
+    assert(installer !== undefined, 'a log without snapshots');
+    const installing = this.#install(installer, snapshot).catch((error: unknown) => {
+      throw latch.trip(`installing a snapshot into ${path}`, error);
+    });
+    // Whoever closes the log meanwhile waits for it; its failure is told here.
+    this.#installing = installing;
+    await installing;
+    this.#installing = undefined;
+  }
+
+  /** The log as it is now, for reading at leisure; closed by the log at the latest. */
+  view(): LogView {
+    this.#checkOpen();
+    const view: LogView = new LogView(this.#log, () => this.#views.delete(view));
+    this.#views.add(view);
+    return view;
   }
 
   close(): Promise<void> {
@@ -218,8 +262,7 @@ export class LevelLogStore implements LogStore {
   }
 
   #dropPrefix(start: LogStart): void {
-    const { terms, cache, reader } = this.#log;
-    reader.forget(this.firstIndex, start.index + 1);
+    const { terms, cache } = this.#log;
     if (start.index > terms.base) terms.compact(start.index);
     cache.compact(start.index);
     this.#start = start;
@@ -230,7 +273,8 @@ export class LevelLogStore implements LogStore {
     try {
       return read(this.#log.reader);
     } catch (error) {
-      if (error instanceof StorageError) this.#log.latch.trip(`reading ${this.#log.path}`, error);
+      const isDamage = error instanceof StorageError && error.code === 'CORRUPTION';
+      if (isDamage) this.#log.latch.trip(`reading ${this.#log.path}`, error);
       throw error;
     }
   }
@@ -243,15 +287,45 @@ export class LevelLogStore implements LogStore {
   }
 
   #checkOpen(): void {
-    if (this.#closing === undefined) return;
-    throw new StorageError({ code: 'STORE_CLOSED', message: `${this.#log.path} is closed` });
+    if (this.#closing === undefined && this.#installing === undefined) return;
+    const what = this.#closing === undefined ? 'being replaced by a snapshot' : 'closed';
+    throw new StorageError({ code: 'STORE_CLOSED', message: `${this.#log.path} is ${what}` });
+  }
+
+  async #install(
+    installer: LogInstaller,
+    snapshot: { readonly index: number; readonly term: number },
+  ): Promise<void> {
+    await installer.commit(snapshot);
+    await this.#closeFiles();
+    const log = await installer.switchOver();
+    const { start } = log.bound;
+    assert(
+      start.index === snapshot.index &&
+        start.term === snapshot.term &&
+        log.last.index === start.index,
+      () => `installed ${snapshot.index}, opened [${start.index}, ${log.last.index}]`,
+    );
+    this.#log = log;
+    this.#start = start;
+    this.#archive = new LevelLogArchive(log, start.index);
+    this.#last = log.last;
+    this.#durableIndex = log.last.index;
+    log.guard.start();
   }
 
   async #close(): Promise<void> {
+    await this.#installing?.catch(() => undefined);
+    await this.#closeFiles();
+  }
+
+  async #closeFiles(): Promise<void> {
     const { latch, db, bound, guard } = this.#log;
     // Who called append or compact hears of its failure; here it only must have ended.
     await this.#appending?.catch(() => undefined);
     await this.#compacting.catch(() => undefined);
+    await this.#archive.close();
+    for (const view of this.#views) await view.close();
     await guard.close();
     try {
       if (latch.failure === undefined) await bound.flush();

@@ -1,12 +1,14 @@
 // Reads single records back from the log database and verifies every byte it returns. Headers of the
-// records read last are kept, so that a slice of a big payload costs only the chunks it lies in.
+// records read last are kept, so that a slice of a big payload costs only the chunks it lies in. What
+// is missing was either purged, and then it says so, or it is damage.
 
 import { assert } from '@queen-ts/base';
 import type { Entry } from '@queen-ts/raft';
 
-import { corruption, describeError, type StorageError } from './errors.ts';
-import type { LogDatabase } from './log-database.ts';
-import { logKey, PAYLOAD_CHUNK_BYTES } from './keys.ts';
+import { corruption, describeError, StorageError } from './errors.ts';
+import { decodeHoles } from './holes.ts';
+import { HOLES_CHUNK, logKey, ORIGIN_INDEX, PAYLOAD_CHUNK_BYTES } from './keys.ts';
+import { PurgeMap } from './purge-map.ts';
 import {
   checkPayloadChunk,
   decodeRecord,
@@ -25,10 +27,18 @@ export interface ReadGuard {
 }
 
 const NO_GUARD: ReadGuard = { check: () => undefined };
+const NO_HOLES: ReadonlySet<number> = new Set();
+
+/** The part of the database that is read: as it is now, or as a snapshot of LevelDB holds it. */
+export interface ReadableDatabase {
+  getSync(key: Uint8Array): Uint8Array | undefined;
+}
 
 /** Reads and verifies records; keeps recently used headers. */
 export class RecordReader {
-  readonly #db: LogDatabase;
+  /** Which records were purged. */
+  readonly purges: PurgeMap;
+  readonly #db: ReadableDatabase;
   readonly #path: string;
   readonly #guard: ReadGuard;
   /** In order of use, oldest first. */
@@ -39,7 +49,9 @@ export class RecordReader {
    * @param path of the log directory, for messages.
    * @param guard asked before each read of the database.
    */
-  constructor(db: LogDatabase, path: string, guard: ReadGuard = NO_GUARD) {
+  constructor(db: ReadableDatabase, path: string, guard: ReadGuard = NO_GUARD) {
+    // Whatever holds keys of index 0 was verified when the log was opened.
+    this.purges = new PurgeMap((key) => this.#getValue(key, ORIGIN_INDEX, HOLES_CHUNK), path);
     this.#db = db;
     this.#path = path;
     this.#guard = guard;
@@ -66,7 +78,7 @@ export class RecordReader {
     }
   }
 
-  /** The header of the record at `index`, which exists. Throws CORRUPTION. */
+  /** The header of the record at `index`, which exists. Throws CORRUPTION, LOG_COMPACTED if purged. */
   header(index: number): RecordHeader {
     const kept = this.#headers.get(index);
     if (kept === undefined) return this.record(index).header;
@@ -79,9 +91,9 @@ export class RecordReader {
     return this.#get(index, 0) === undefined ? undefined : this.header(index);
   }
 
-  /** Header and head of the record at `index`, which exists. Throws CORRUPTION. */
+  /** Header and head of the record at `index`, which exists. Throws as {@link header}. */
   record(index: number): DecodedRecord {
-    const record = decodeRecord(this.#read(index, 0));
+    const record = decodeRecord(this.#readChunk0(index));
     if (typeof record === 'string') throw this.#damage(index, 0, record);
     const found = record.header.index;
     if (found !== index) throw this.#damage(index, 0, `holds record ${found}`);
@@ -96,7 +108,21 @@ export class RecordReader {
     return { term, index, type, head, payload };
   }
 
-  /** Bytes [from, toExclusive) of the payload; reads only the chunks they lie in. Throws CORRUPTION. */
+  /** The payload chunks of a record that were purged, 1-based. Throws CORRUPTION. */
+  holes({ index, payloadChecksums }: RecordHeader): ReadonlySet<number> {
+    const bytes = this.#get(index, HOLES_CHUNK);
+    if (bytes === undefined) return NO_HOLES;
+    const holes = decodeHoles(index, payloadChecksums.length, bytes);
+    if (typeof holes === 'string') throw this.#damage(index, HOLES_CHUNK, holes);
+    return holes;
+  }
+
+  /** One chunk of a payload, 1-based; throws as {@link payload}. */
+  chunk(header: RecordHeader, chunk: number): Uint8Array {
+    return this.#chunk(header, chunk);
+  }
+
+  /** Bytes [from, toExclusive) of the payload; reads only the chunks they lie in. Throws as {@link header}. */
   payload(header: RecordHeader, from: number, toExclusive: number): Uint8Array {
     assert(
       from >= 0 && from <= toExclusive && toExclusive <= header.payloadBytes,
@@ -120,22 +146,31 @@ export class RecordReader {
   }
 
   #chunk(header: RecordHeader, chunk: number): Uint8Array {
-    const bytes = this.#read(header.index, chunk);
+    const bytes = this.#get(header.index, chunk);
+    if (bytes === undefined) {
+      if (this.holes(header).has(chunk)) throw this.#purged(header.index, chunk);
+      throw this.#damage(header.index, chunk, 'missing');
+    }
     const problem = checkPayloadChunk(header, chunk, bytes);
     if (problem !== undefined) throw this.#damage(header.index, chunk, problem);
     return bytes;
   }
 
-  #read(index: number, chunk: number): Uint8Array {
-    const bytes = this.#get(index, chunk);
-    if (bytes === undefined) throw this.#damage(index, chunk, 'missing');
-    return bytes;
+  #readChunk0(index: number): Uint8Array {
+    const bytes = this.#get(index, 0);
+    if (bytes !== undefined) return bytes;
+    if (this.purges.has(index)) throw this.#purged(index, 0);
+    throw this.#damage(index, 0, 'missing');
   }
 
   #get(index: number, chunk: number): Uint8Array | undefined {
+    return this.#getValue(logKey(index, chunk), index, chunk);
+  }
+
+  #getValue(key: Uint8Array, index: number, chunk: number): Uint8Array | undefined {
     this.#guard.check(index, chunk);
     try {
-      return this.#db.getSync(logKey(index, chunk));
+      return this.#db.getSync(key);
     } catch (error) {
       throw this.#damage(index, chunk, `LevelDB: ${describeError(error)}`, error);
     }
@@ -143,6 +178,11 @@ export class RecordReader {
 
   #damage(index: number, chunk: number, what: string, cause?: unknown): StorageError {
     return corruption(`${this.#path} record ${index} chunk ${chunk}`, what, cause);
+  }
+
+  #purged(index: number, chunk: number): StorageError {
+    const message = `${this.#path} record ${index} chunk ${chunk}: purged, nothing in it was retained`;
+    return new StorageError({ code: 'LOG_COMPACTED', message, details: { index } });
   }
 
   #drop(index: number): void {

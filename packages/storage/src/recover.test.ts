@@ -152,14 +152,22 @@ describe('recovery', () => {
     await expectCorruption('record 5 chunk 0: term 2 after 3');
   });
 
-  it('ignores what a crash during a compaction left of the prefix, but no hole after it', async () => {
-    const leftover = await readValue(3, 0);
+  it('archives what lies before the start of the log, but accepts no hole after it', async () => {
     const opened = await openBoth(path);
     await opened.log.compact?.(6);
+    await opened.log.archive?.purge([{ index: 2, kept: [] }]);
     await opened.directory.close();
-    await edit((level) => level.put(logKey(3, 0), leftover, { sync: true }));
+    await edit((level) => level.clear({ gte: logKey(3, 0), lt: logKey(4, 0) }));
     const again = await openBoth(path);
     expect([again.log.firstIndex, again.log.lastIndex, again.log.term(6)]).toEqual([7, 10, 3]);
+    const read = (index: number) => () => again.log.payload({ index, from: 0, toExclusive: 1 });
+    expect(read(1)().length).toBe(1);
+    expect(read(2)).toThrow(expect.objectContaining({ code: 'LOG_COMPACTED' }));
+    // A record that nobody purged is missing: damage, which ends all writing.
+    expect(() => again.log.archive?.next(2, 7)).toThrow('record 3 chunk 0: missing');
+    await expect(again.log.append(entriesOf(11, 12, { term: 3 }))).rejects.toMatchObject({
+      code: 'STORAGE_FAILED',
+    });
     await again.directory.close();
     await edit((level) => level.clear({ gte: logKey(7, 0), lt: logKey(8, 0) }));
     await expectCorruption('record 7 chunk 0: missing; record 8 chunk 0 follows');

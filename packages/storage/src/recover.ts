@@ -12,7 +12,7 @@ import type { FailureLatch } from './failure-latch.ts';
 import type { NodeIdentity } from './identity.ts';
 import { logKey, ORIGIN_INDEX, PAYLOAD_CHUNK_BYTES, parseLogKey } from './keys.ts';
 import { isLevelDamage, type LogLevel, openLogDatabase } from './log-database.ts';
-import { LevelLogStore, type RecoveredLog } from './log-store.ts';
+import type { RecoveredLog } from './log-store.ts';
 import { preflightLog, type ReadRanges } from './preflight.ts';
 import { checkPayloadChunk, decodeRecord, type RecordHeader } from './record.ts';
 import { RecordReader } from './record-reader.ts';
@@ -45,8 +45,8 @@ export interface RecoverOptions {
   readonly warn: (warning: string | undefined) => void;
 }
 
-/** Verifies and opens the log. Throws CORRUPTION and the errors of its parts; nothing stays open. */
-export async function recoverLog(options: RecoverOptions): Promise<LevelLogStore> {
+/** Verifies and opens the log. Throws CORRUPTION and the errors of its parts; nothing stays open then. */
+export async function recoverLog(options: RecoverOptions): Promise<RecoveredLog> {
   const { path, boundPath, owner, latch, schedule } = options;
   const bound = await DurableBound.open({ path: boundPath, owner, latch, schedule });
   options.warn(bound.warning);
@@ -59,7 +59,7 @@ export async function recoverLog(options: RecoverOptions): Promise<LevelLogStore
     // LevelDB has moved its write-ahead file into a synced table, so all that was read is durable.
     bound.advance(recovered.last);
     await bound.flush();
-    return new LevelLogStore(recovered);
+    return recovered;
   } catch (error) {
     await level?.close();
     await bound.close();
@@ -67,10 +67,10 @@ export async function recoverLog(options: RecoverOptions): Promise<LevelLogStore
   }
 }
 
-/** What is read: the origin and what compactions left, and all from the walk's start or the bound on. */
+/** What is read: the origin with the map of purges, and all from the walk's start or the bound on. */
 function rangesOf({ from }: RecoverOptions, { start, written }: DurableBound): ReadRanges {
   const fromIndex = Math.min(from?.index ?? start.index, written.index);
-  return { toIndex: start.index + 1, fromIndex };
+  return { toIndex: ORIGIN_INDEX, fromIndex };
 }
 
 async function walkLog(
@@ -80,8 +80,6 @@ async function walkLog(
   const { path, latch } = options;
   const { level, bound, guard } = parts;
   const reader = new RecordReader(level, path, guard);
-  // What a crash during a compaction left of the prefix. It is not part of the log any more.
-  await level.clear({ gt: logKey(ORIGIN_INDEX, 0), lt: logKey(bound.start.index + 1, 0) });
   const from = walkStart(options, { bound, reader });
   const terms = new TermRanges(from);
   const cache = new EntryCache(options.cacheBytes);
@@ -122,8 +120,12 @@ function walkStart(
   { bound, reader }: { readonly bound: DurableBound; readonly reader: RecordReader },
 ): LogPosition {
   const { start, written } = bound;
-  if (from === undefined || from.index === start.index) return start;
+  if (from === undefined) return start;
   const where = `${path} record ${from.index}`;
+  if (from.index === start.index) {
+    if (from.term === start.term && from.checksum === start.checksum) return start;
+    throw corruption(where, 'not the record that a checkpoint was taken at: another history');
+  }
   if (from.index < start.index) {
     throw corruption(path, `begins after record ${start.index}, and the state before it is lost`);
   }

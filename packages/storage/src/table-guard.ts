@@ -61,6 +61,11 @@ export class TableGuard {
     return this.#tables.length;
   }
 
+  /** Resolves when no table is unverified any more, or the guard is closed. */
+  async settled(): Promise<void> {
+    await this.#scrub;
+  }
+
   /** Verifies what LevelDB will read to find a chunk. Throws CORRUPTION. */
   check(index: number, chunk: number): void {
     for (const table of this.#tables) {

@@ -23,7 +23,7 @@ export function describeLogStoreContract(name: string, open: () => Promise<LogSt
 
     describe('appending and reading', () => appendCases(() => fixture));
     describe('truncating', () => truncateCases(() => fixture));
-    describe('compacting and installing', () => compactCases(() => fixture));
+    describe('compacting and purging', () => compactCases(() => fixture));
     describe('closing', () => closeCases(() => fixture));
   });
 }
@@ -192,31 +192,89 @@ function compactCases(get: () => LogStoreFixture): void {
     expectLog(await get().reopen(), [entryOf(3, 3)], 3);
   });
 
-  it.for([
-    ['beyond the end', 40],
-    ['inside the log', 2],
-  ] as const)('installs a snapshot %s', async ([, index], { skip }) => {
+  it('archives what it compacts: payloads stay readable', async ({ skip }) => {
     const { store } = get();
-    if (store.install === undefined) return skip();
-    await store.append([1, 2, 3].map((position) => entryOf(position, 1)));
-    await store.install({ index, term: 6 });
-    const expectInstalled = (reader: LogReader): void => {
-      expect([reader.firstIndex, reader.lastIndex]).toEqual([index + 1, index]);
-      expect([reader.term(index), reader.term(index + 1)]).toEqual([6, undefined]);
-    };
-    expectInstalled(store);
-    expectInstalled(await get().reopen());
+    if (store.compact === undefined || store.archive === undefined) return skip();
+    const entries = [1, 2, 3, 4].map((index) =>
+      entryOf(index, 1, { head: bytesOf(5, index), payload: bytesOf(150_000, index) }),
+    );
+    await store.append(entries);
+    expect(store.archive.next(1, 5)).toBeUndefined();
+    await store.compact(3);
+    expectArchived(store, entries.slice(0, 3));
+    const reopened = await get().reopen();
+    expectArchived(reopened, entries.slice(0, 3));
+    expect(reopened.archive?.next(2, 3)?.index).toBe(2);
+    expect(reopened.archive?.next(4, 5)).toBeUndefined();
   });
 
-  it('appends after an installed snapshot', async ({ skip }) => {
+  it('purges records and parts of records, and says so when they are read', async ({ skip }) => {
     const { store } = get();
-    if (store.install === undefined) return skip();
-    await store.append([entryOf(1, 1)]);
-    await store.install({ index: 9, term: 2 });
-    const reopened = await get().reopen();
-    await reopened.append([entryOf(10, 3), entryOf(11, 3)]);
-    expectLog(await get().reopen(), [entryOf(10, 3), entryOf(11, 3)], 10);
+    if (store.compact === undefined || store.archive === undefined) return skip();
+    const entries = [1, 2, 3, 4].map((index) =>
+      entryOf(index, 1, { payload: bytesOf(300_000, index) }),
+    );
+    await store.append(entries);
+    await store.compact(3);
+    const kept = [
+      { from: 10, toExclusive: 100 },
+      { from: 140_000, toExclusive: 140_500 },
+    ];
+    const deletedBytes = await store.archive.purge([
+      { index: 1, kept: [] },
+      { index: 3, kept },
+    ]);
+    expect(deletedBytes).toBeGreaterThan(400_000);
+    await store.archive.reclaim();
+    await store.append([entryOf(5, 1)]);
+    const expectPurged = (log: LogStore): void => {
+      expect([log.archive?.next(1, 5)?.index, log.archive?.next(3, 5)?.index]).toEqual([2, 3]);
+      expectArchived(log, entries.slice(1, 2));
+      for (const { from, toExclusive } of kept) {
+        const part = log.payload({ index: 3, from, toExclusive });
+        const expected = entries[2]?.payload.subarray(from, toExclusive);
+        expect(expected !== undefined && sameBytes(part, expected)).toBe(true);
+      }
+      for (const range of [
+        { index: 1, from: 0, toExclusive: 10 },
+        { index: 3, from: 70_000, toExclusive: 70_010 },
+        { index: 3, from: 0, toExclusive: 300_000 },
+      ]) {
+        expect(() => log.payload(range)).toThrow(
+          expect.objectContaining({ code: 'LOG_COMPACTED' }),
+        );
+      }
+      expectLog(log, [...entries.slice(3), entryOf(5, 1)], 4);
+    };
+    expectPurged(store);
+    expectPurged(await get().reopen());
   });
+
+  it('purges the rest of a record later, and everything in the end', async ({ skip }) => {
+    const { store } = get();
+    if (store.compact === undefined || store.archive === undefined) return skip();
+    await store.append([1, 2].map((index) => entryOf(index, 1, { payload: bytesOf(200_000, 7) })));
+    await store.compact(2);
+    await store.archive.purge([{ index: 1, kept: [{ from: 0, toExclusive: 70_000 }] }]);
+    await store.archive.purge([{ index: 1, kept: [{ from: 0, toExclusive: 10 }] }]);
+    expect(store.payload({ index: 1, from: 0, toExclusive: 10 }).length).toBe(10);
+    await store.archive.purge([1, 2].map((index) => ({ index, kept: [] })));
+    expect(store.archive.next(1, 3)).toBeUndefined();
+    await store.append([entryOf(3, 1)]);
+    const reopened = await get().reopen();
+    expect(reopened.archive?.next(1, 3)).toBeUndefined();
+    expectLog(reopened, [entryOf(3, 1)], 3);
+  });
+}
+
+function expectArchived(log: LogStore, entries: readonly Entry[]): void {
+  for (const { index, type, head, payload } of entries) {
+    const record = log.archive?.next(index, index + 1);
+    expect(record).toMatchObject({ index, type, payloadBytes: payload.length });
+    expect(record !== undefined && sameBytes(record.head, head)).toBe(true);
+    const found = log.payload({ index, from: 0, toExclusive: payload.length });
+    expect(sameBytes(found, payload)).toBe(true);
+  }
 }
 
 function closeCases(get: () => LogStoreFixture): void {

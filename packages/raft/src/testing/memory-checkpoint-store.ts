@@ -11,7 +11,8 @@ import type {
 } from '../checkpoints.ts';
 import { MemoryStoreError } from './memory-store-error.ts';
 
-interface Stored {
+/** A finished checkpoint. */
+export interface StoredCheckpoint {
   readonly meta: CheckpointMeta;
   readonly term: number;
   readonly pieces: readonly Uint8Array[];
@@ -22,12 +23,15 @@ export class MemoryCheckpointStore implements CheckpointStore {
   /** The term of a durable entry of the log that checkpoints are taken of. */
   readonly #termOf: (index: number) => number | undefined;
   /** Oldest first. */
-  readonly #stored: Stored[];
+  readonly #stored: StoredCheckpoint[];
   #isWriting = false;
   #failed = false;
   #begunTotal = 0;
 
-  constructor(termOf: (index: number) => number | undefined, survivors: readonly Stored[] = []) {
+  constructor(
+    termOf: (index: number) => number | undefined,
+    survivors: readonly StoredCheckpoint[] = [],
+  ) {
     this.#termOf = termOf;
     this.#stored = [...survivors];
   }
@@ -35,6 +39,10 @@ export class MemoryCheckpointStore implements CheckpointStore {
   get newest(): { readonly index: number; readonly sizeBytes: number } | undefined {
     const stored = this.#stored.at(-1);
     return stored && { index: stored.meta.index, sizeBytes: sizeOf(stored) };
+  }
+
+  get coveredIndex(): number {
+    return this.#stored.length < 2 ? 0 : (this.#stored[0]?.meta.index ?? 0);
   }
 
   /** Indexes of the finished checkpoints, oldest first. */
@@ -75,6 +83,17 @@ export class MemoryCheckpointStore implements CheckpointStore {
     });
   }
 
+  /** The newest one with everything in it. */
+  get newestStored(): StoredCheckpoint | undefined {
+    return this.#stored.at(-1);
+  }
+
+  /** A snapshot has taken the place of log and checkpoints. */
+  replaceAll(stored: StoredCheckpoint): void {
+    this.#stored.splice(0, this.#stored.length, stored);
+    this.#isWriting = false;
+  }
+
   /** From here on every write fails, as after ENOSPC. */
   failWrites(): void {
     this.#failed = true;
@@ -94,7 +113,7 @@ export class MemoryCheckpointStore implements CheckpointStore {
   }
 }
 
-function sizeOf({ pieces }: Stored): number {
+function sizeOf({ pieces }: StoredCheckpoint): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 

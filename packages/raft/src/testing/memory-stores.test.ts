@@ -3,8 +3,11 @@
 import { describe, expect, it } from 'vitest';
 import { describeHardStateStoreContract } from './hard-state-store-contract.ts';
 import { describeLogStoreContract } from './log-store-contract.ts';
+import { MemoryCheckpointStore } from './memory-checkpoint-store.ts';
 import { MemoryHardStateStore } from './memory-hard-state-store.ts';
 import { MemoryLogStore } from './memory-log-store.ts';
+import { MemorySnapshotStore } from './memory-snapshot-store.ts';
+import { describeSnapshotStoreContract } from './snapshot-store-contract.ts';
 
 const EMPTY = new Uint8Array(0);
 
@@ -17,6 +20,31 @@ describeLogStoreContract('memory', () => {
       return Promise.resolve(store);
     },
     dispose: () => store.close(),
+  });
+});
+
+describeSnapshotStoreContract('memory', () => {
+  let log = new MemoryLogStore();
+  let checkpoints = new MemoryCheckpointStore((index) => log.term(index));
+  let snapshots = new MemorySnapshotStore(log, checkpoints, 10_000);
+  return Promise.resolve({
+    get log() {
+      return log;
+    },
+    get checkpoints() {
+      return checkpoints;
+    },
+    get snapshots() {
+      return snapshots;
+    },
+    reopen: () => {
+      log = log.crash();
+      const survivor = log;
+      checkpoints = checkpoints.crash((index) => survivor.term(index));
+      snapshots = new MemorySnapshotStore(log, checkpoints, 10_000);
+      return Promise.resolve();
+    },
+    dispose: () => log.close(),
   });
 });
 
