@@ -22,11 +22,11 @@ const unknown = { kind: 'unknown', reason: 'no answer' } as const;
 const refused = { kind: 'refused', reason: '429' } as const;
 
 function held(offset: number, transactionId = `t${offset}`): HeldMessage {
-  return { offset, messageId: `m${offset}`, transactionId, payload: `"${transactionId}"` };
+  return { offset, transactionId, payload: `"${transactionId}"` };
 }
 
 function push(offset: number, outcome?: PushRecord['outcome']): PushRecord {
-  const { messageId, transactionId, payload } = held(offset);
+  const { transactionId, payload } = held(offset);
   return {
     startUs: 0,
     endUs: 1,
@@ -34,7 +34,10 @@ function push(offset: number, outcome?: PushRecord['outcome']): PushRecord {
     partition: 'p',
     transactionId,
     payload,
-    outcome: outcome ?? { kind: 'ok', value: { offset, messageId, isDuplicate: false } },
+    outcome: outcome ?? {
+      kind: 'ok',
+      value: { offset, messageId: `m${offset}`, isDuplicate: false },
+    },
   };
 }
 
@@ -56,7 +59,7 @@ describe('log', () => {
     ['never sent', contents(held(0), held(1, 'x'))],
     ['altered', contents(held(0), { ...held(1), payload: '"other"' })],
     ['stored twice', contents(held(0), { ...held(1), transactionId: 't0' })],
-    ['answered as 0 m0', contents({ ...held(0), messageId: 'other' })],
+    ['answered as offset 0, is 1', contents(held(1, 'x'), { ...held(0), offset: 1 })],
   ])('finds: %s', (detail, node) => {
     const verdict = checkLog(pushes, [node]);
     expect(verdict.status).toBe('FAIL');

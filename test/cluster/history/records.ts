@@ -81,7 +81,6 @@ export interface TransactionRecord extends Interval {
 /** One message as a node holds it. */
 export interface HeldMessage {
   readonly offset: number;
-  readonly messageId: string;
   readonly transactionId: string;
   readonly payload: string;
 }

@@ -1,0 +1,108 @@
+// Workers that turn each message of one queue into one of another, in a transaction with the ack of the
+// first. Judged: each has exactly one result in the end (I5).
+
+import type { Batch } from '../../support/wire.ts';
+import { checkTransactions } from '../checkers/transactions.ts';
+import { partitionKey } from '../history/records.ts';
+import type { NodeContents, TransactionRecord } from '../history/records.ts';
+import { mapOutcome } from './member-client.ts';
+import type { MemberClient } from './member-client.ts';
+import { insist } from './workload.ts';
+import type { NamedVerdict, Workload, WorkloadContext } from './workload.ts';
+
+const SOURCE = 'chaos-source';
+const RESULT = 'chaos-result';
+const PARTITION = 'p';
+const WORKERS = 2;
+const LEASE_SECONDS = 3;
+const POP_WAIT_MS = 1000;
+const PUSH_PAUSE_MS = 20;
+
+/** Consume, transform, produce. */
+export class TransactionWorkload implements Workload {
+  readonly reads = [{ queue: RESULT, partitions: [PARTITION] }];
+  readonly #context: WorkloadContext;
+  readonly #sources: string[] = [];
+  readonly #transactions: TransactionRecord[] = [];
+  #resultCount = 0;
+
+  constructor(context: WorkloadContext) {
+    this.#context = context;
+  }
+
+  async prepare(): Promise<void> {
+    const client = this.#context.client();
+    for (const queue of [SOURCE, RESULT]) {
+      const body = { queue, options: { leaseTime: LEASE_SECONDS, retryLimit: 1_000_000 } };
+      await insist('a queue', () => client.ask('POST', '/api/v1/configure', { body }));
+    }
+    client.close();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const workers = Array.from({ length: WORKERS }, () => this.#work(signal));
+    await Promise.all([this.#feed(signal), ...workers]);
+  }
+
+  async settle(): Promise<void> {
+    const client = this.#context.client();
+    const emptyMs = LEASE_SECONDS * 1000 * 2;
+    let emptySince = performance.now();
+    while (performance.now() - emptySince < emptyMs) {
+      if (await this.#step(client)) emptySince = performance.now();
+    }
+    client.close();
+  }
+
+  judge(contents: readonly NodeContents[]): readonly NamedVerdict[] {
+    const results = contents[0]?.partitions.get(partitionKey(RESULT, PARTITION)) ?? [];
+    const history = { sources: this.#sources, transactions: this.#transactions, results };
+    return [{ checker: 'transactions (I5)', ...checkTransactions(history) }];
+  }
+
+  /** A push that was not acknowledged may be there all the same: it then has a result, too. */
+  async #feed(signal: AbortSignal): Promise<void> {
+    const client = this.#context.client();
+    for (let i = 0; !signal.aborted; i += 1) {
+      const transactionId = `s${i}`;
+      const item = { queue: SOURCE, partition: `p${i % 3}`, transactionId, payload: i };
+      const { outcome } = await client.ask('POST', '/api/v1/push', { body: { items: [item] } });
+      if (outcome.kind === 'ok') this.#sources.push(transactionId);
+      await new Promise((resolve) => setTimeout(resolve, PUSH_PAUSE_MS));
+    }
+    client.close();
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const client = this.#context.client();
+    while (!signal.aborted) await this.#step(client);
+    client.close();
+  }
+
+  /** Pops one message and handles it; false if there was none. */
+  async #step(client: MemberClient): Promise<boolean> {
+    const path = `/api/v1/pop/queue/${SOURCE}?batch=1&wait=true&timeout=${POP_WAIT_MS}`;
+    const { outcome } = await client.ask('GET', path);
+    if (outcome.kind !== 'ok' || outcome.value.status === 204) return false;
+    const { partitionId, leaseId, messages } = JSON.parse(outcome.value.text) as Batch;
+    const source = messages[0]?.transactionId ?? '';
+    this.#resultCount += 1;
+    const result = `${source}/${this.#resultCount}`;
+    const item = { queue: RESULT, partition: PARTITION, transactionId: result, payload: source };
+    const operations = [
+      { type: 'ack', transactionId: source, partitionId, leaseId },
+      { type: 'push', items: [item] },
+    ];
+    const body = { operations };
+    const {
+      startUs,
+      endUs,
+      outcome: answer,
+    } = await client.ask('POST', '/api/v1/transaction', { body });
+    const isApplied = mapOutcome(answer, ({ text }) => {
+      return (JSON.parse(text) as { success: boolean }).success;
+    });
+    this.#transactions.push({ startUs, endUs, source, result, outcome: isApplied });
+    return true;
+  }
+}
