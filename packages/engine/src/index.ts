@@ -27,6 +27,8 @@ export type {
   LaggingCursor,
 } from './queries/groups.ts';
 export { readQueueLanes, readQueues } from './queries/list-queues.ts';
+export { liveRanges } from './queries/liveness.ts';
+export type { LiveRange } from './queries/liveness.ts';
 export { readMaintenance } from './queries/maintenance.ts';
 export { readMessages } from './queries/message-list.ts';
 export type { ListedMessage, MessageFilter, MessageList, Readers } from './queries/message-list.ts';

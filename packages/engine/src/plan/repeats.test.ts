@@ -68,6 +68,25 @@ function leadOnce(engine: Engine, nowUs: number, command: Command, request: Requ
 }
 
 describe('a repeated request', () => {
+  test('of a pop that acked at once gives no message that was removed since', () => {
+    const driver = newDriver();
+    driver.configure('q', { retentionEnabled: true, completedRetentionSeconds: 10 });
+    driver.push([{ queue: 'q' }, { queue: 'q' }]);
+    driver.wait(5);
+    driver.push({ queue: 'q', data: 'newer' });
+    const command = pop(driver, { queue: 'q', autoAck: true });
+    const request = minted(driver);
+    const first = plan(driver, command, request) as OutcomeOf<'pop'>;
+    driver.wait(6);
+    driver.cycle(() => driver.engine.planRetention(100));
+    const again = plan(driver, command, request) as OutcomeOf<'pop'>;
+    expect([first.messageCount, again.messageCount]).toEqual([3, 1]);
+    expect(again.claims[0]?.spans).toEqual(first.claims[0]?.spans.slice(1));
+    driver.wait(20);
+    driver.cycle(() => driver.engine.planRetention(100));
+    expect(plan(driver, command, request)).toMatchObject({ messageCount: 0, claims: [] });
+  });
+
   test('of a push stores nothing again, whatever became of its items', () => {
     const driver = newDriver();
     const whole = push(driver, [

@@ -4,7 +4,15 @@
 
 import { idsEqual } from '@queen-ts/base';
 import { readOutcome } from '@queen-ts/protocol';
-import type { Claim, Command, Outcome, PopCommand, RequestId } from '@queen-ts/protocol';
+import type {
+  BlockSpan,
+  Claim,
+  Command,
+  Outcome,
+  PopCommand,
+  PopOutcome,
+  RequestId,
+} from '@queen-ts/protocol';
 import type { State } from '../state.ts';
 import type { RecentRequests } from '../tables/recent-requests.ts';
 import { liveLeases } from './leases.ts';
@@ -21,9 +29,29 @@ export function recall(state: State, command: Command, request: RequestId): Outc
   const bytes = memoryOf(state, request).find(request.words);
   if (bytes === undefined) return undefined;
   const outcome = readOutcome(bytes, command);
+  if (outcome?.kind === 'pop') return withoutRemoved(state, outcome);
   if (outcome !== undefined) return outcome;
   const message = 'this Idempotency-Key was used for another request before';
   return { kind: 'refused', code: 'bad_request', message };
+}
+
+/** The pop without messages that retention removed since: nothing may read them any more. */
+function withoutRemoved(state: State, outcome: PopOutcome): PopOutcome {
+  const { numbers, logStart } = state.partitions;
+  const claims = outcome.claims.flatMap((claim) => {
+    const row = numbers.get(claim.partitionNumber);
+    if (row === 0) return [];
+    const spans = claim.spans.flatMap((span) => retainedPart(span, logStart.get(row)));
+    return spans.length === 0 ? [] : [{ ...claim, spans }];
+  });
+  const counts = claims.flatMap(({ spans }) => spans.map(({ count }) => count));
+  return { ...outcome, claims, messageCount: counts.reduce((sum, count) => sum + count, 0) };
+}
+
+function retainedPart(span: BlockSpan, logStart: number): BlockSpan[] {
+  const removed = Math.max(0, logStart - span.baseOffset - span.first);
+  if (removed >= span.count) return [];
+  return [{ ...span, first: span.first + removed, count: span.count - removed }];
 }
 
 /**
