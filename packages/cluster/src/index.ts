@@ -1,5 +1,6 @@
 // The public door of @queen-ts/cluster.
 
+export { DiskGate } from './disk-gate.ts';
 export { BROKER_LIMITS_DEFAULT } from './limits.ts';
 export { openBroker, startBroker } from './start-broker.ts';
 export { isLoopbackHost, parseAddress, peerSecurityProblem } from './transport/addresses.ts';
@@ -15,6 +16,7 @@ export type {
   RequestOptions,
   WriteCommand,
 } from './broker.ts';
+export type { DiskMarks, VoterDisk } from './disk-gate.ts';
 export type { BrokerLimits } from './limits.ts';
 export type { Scheduler } from './scheduler.ts';
 export type { BrokerOptions, ClusterOptions, NodeBroker } from './start-broker.ts';

@@ -9,6 +9,8 @@ import type { Id128, Outcome, PayloadReader, PopCommand } from '@queen-ts/protoc
 import type {
   CheckpointStore,
   Entry,
+  MembershipChange,
+  MembershipResult,
   Message,
   RaftNode,
   ReadState,
@@ -26,13 +28,22 @@ import type {
 } from './broker.ts';
 import { CheckpointJob } from './checkpoint-job.ts';
 import type { CheckpointJobStart, CheckpointSource } from './checkpoint-job.ts';
+import { isGrowth } from './disk-gate.ts';
+import type { DiskGate } from './disk-gate.ts';
 import type { InFlight } from './in-flight.ts';
 import { Leadership } from './leadership.ts';
 import type { BrokerLimits } from './limits.ts';
 import { PlanLoop } from './plan-loop.ts';
 import { RaftDriver } from './raft-driver.ts';
 import type { RaftDriverParts } from './raft-driver.ts';
-import { clientLeft, inDoubt, nodeFailed, nodeStopping, queueFull } from './refusals.ts';
+import {
+  clientLeft,
+  inDoubt,
+  nodeFailed,
+  nodeStopping,
+  queueFull,
+  storageFull,
+} from './refusals.ts';
 import { Replica } from './replica.ts';
 import type { EngineState, ReplicaView } from './replica.ts';
 import { PopRequest, Request } from './request.ts';
@@ -50,6 +61,8 @@ export interface LocalBrokerParts extends RaftDriverParts {
   readonly inFlight: InFlight;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
+  /** Refuses growth while it is closed; absent: growth is never refused. */
+  readonly diskGate?: DiskGate | undefined;
   readonly limits: BrokerLimits;
   /** Period of the core's logical clock, in microseconds. */
   readonly tickUs: number;
@@ -162,6 +175,15 @@ export class LocalBroker implements Broker {
     this.#deferPump();
   }
 
+  /** Asks the core for a change of members; see {@link NodeBroker}. */
+  changeMembers(change: MembershipChange): MembershipResult {
+    const isOver = this.#failure !== undefined || this.#isStopping;
+    if (isOver) return { ok: false, refusal: 'notLeader' };
+    const result = this.#raft.proposeMembership(change);
+    this.#deferPump();
+    return result;
+  }
+
   submit(command: WriteCommand, options: RequestOptions): Promise<Outcome> {
     const request = new Request(command, options.deadlineUs, options.requestId);
     this.#enqueue(request);
@@ -258,8 +280,15 @@ export class LocalBroker implements Broker {
   #enqueue(request: Request): void {
     if (this.#failure !== undefined) request.fail(nodeFailed(this.#failure));
     else if (this.#isStopping) request.fail(nodeStopping());
+    else if (this.#isRefusedGrowth(request)) request.fail(storageFull());
     else if (this.#plans.offer(request)) this.#deferPump();
     else request.fail(queueFull());
+  }
+
+  /** A repeat of what was done before the disks filled up grows nothing, and must get its answer. */
+  #isRefusedGrowth({ command, id }: Request): boolean {
+    if (this.#parts.diskGate?.isClosed !== true || !isGrowth(command)) return false;
+    return id === undefined || !this.#replica.engine.remembers(id);
   }
 
   /** Plans after the I/O events at hand, so that requests which arrived together travel together. */

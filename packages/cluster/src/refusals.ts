@@ -79,3 +79,9 @@ export function readLost(): BrokerError {
 export function notLeader(): BrokerError {
   return new BrokerError('no_leader', 'this node does not lead: it cannot confirm what it reads');
 }
+
+/** A voter's disk is nearly full. */
+export function storageFull(): BrokerError {
+  const message = 'the disk is nearly full: delete or consume messages, or make it larger';
+  return new BrokerError('storage_full', `nothing was stored, ${message}`);
+}

@@ -10,11 +10,14 @@ import type {
   HardStateStore,
   LogPosition,
   LogStore,
+  MembershipChange,
+  MembershipResult,
   Message,
   NodeId,
 } from '@queen-ts/raft';
 import type { Broker } from './broker.ts';
 import { sizeOfEntry } from './checkpoint-job.ts';
+import type { DiskGate } from './disk-gate.ts';
 import { InFlight } from './in-flight.ts';
 import type { BrokerLimits } from './limits.ts';
 import { loadState } from './load-state.ts';
@@ -39,6 +42,8 @@ export interface BrokerOptions {
   readonly clock: Clock;
   readonly rng: Rng;
   readonly scheduler: Scheduler;
+  /** Refuses growth while it is closed; whoever knows the disks reports them to it. */
+  readonly diskGate?: DiskGate;
   readonly engineLimits: EngineLimits;
   readonly limits: BrokerLimits;
   /** Time without a leader before an election, in milliseconds; drawn from [x, 2x). */
@@ -62,6 +67,11 @@ export interface ClusterOptions {
 export interface NodeBroker extends Broker {
   /** Takes a message from another member. */
   receive(message: Message): void;
+  /**
+   * Asks this node, as the leader, to change the members by one step. Taken: in force at once, final
+   * when the entry commits. Refused: nothing happened.
+   */
+  changeMembers(change: MembershipChange): MembershipResult;
   /** This node's copy of the state, to compare digests with those of its peers (I9). Read-only. */
   readonly replica: ReplicaView;
   /** Starts the timers; resolves when the cluster has a leader and this node knows its identity. */
@@ -136,6 +146,7 @@ export async function openBroker(
       loadState: load,
       checkpoints,
       inFlight,
+      diskGate: options.diskGate,
       clock: options.clock,
       scheduler: options.scheduler,
       limits: options.limits,

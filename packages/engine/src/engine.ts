@@ -181,6 +181,11 @@ export class Engine {
     return outcome;
   }
 
+  /** Whether a request with this id had effects not long ago: a repeat gets its outcome. */
+  remembers(request: RequestId): boolean {
+    return memoryOf(this.#state, request).find(request.words) !== undefined;
+  }
+
   /**
    * How long a waiting pop should be held back so that its batch fills, in microseconds; 0 means that it
    * should be planned now. Inside a cycle; has no effect.

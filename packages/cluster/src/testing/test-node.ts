@@ -12,6 +12,7 @@ import {
   MemoryLogStore,
 } from '@queen-ts/raft/testing';
 import type { Broker, WriteCommand } from '../broker.ts';
+import type { DiskGate } from '../disk-gate.ts';
 import { BROKER_LIMITS_DEFAULT } from '../limits.ts';
 import type { BrokerLimits } from '../limits.ts';
 import { startBroker } from '../start-broker.ts';
@@ -51,6 +52,7 @@ export interface TestNodeOptions {
   readonly checkpoints?: MemoryCheckpointStore;
   readonly time?: ManualTime;
   readonly limits?: Partial<BrokerLimits>;
+  readonly diskGate?: DiskGate;
 }
 
 /** A started broker with everything around it in reach. */
@@ -106,6 +108,7 @@ export class TestNode {
       clock: time,
       rng: new SeededRng(5),
       scheduler: time,
+      ...(options.diskGate !== undefined && { diskGate: options.diskGate }),
       engineLimits: ENGINE_LIMITS_DEFAULT,
       limits: { ...BROKER_LIMITS_DEFAULT, ...options.limits },
       electionMs: 1000,
