@@ -4,7 +4,7 @@ import { SeededRng, UuidMinter } from '@queen-ts/base';
 import { popCommand, pushCommand } from '@queen-ts/engine/testing';
 import type { Outcome, RequestId } from '@queen-ts/protocol';
 import { describe, expect, it } from 'vitest';
-import type { NodeBroker } from './start-broker.ts';
+import type { NodeBroker } from './node-broker.ts';
 import { TestCluster } from './testing/test-cluster.ts';
 import { expectKind } from './testing/test-node.ts';
 

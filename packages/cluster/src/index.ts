@@ -19,7 +19,8 @@ export type {
 export type { DiskMarks, VoterDisk } from './disk-gate.ts';
 export type { BrokerLimits } from './limits.ts';
 export type { Scheduler } from './scheduler.ts';
-export type { BrokerOptions, ClusterOptions, NodeBroker } from './start-broker.ts';
+export type { NodeBroker } from './node-broker.ts';
+export type { BrokerOptions, ClusterOptions } from './start-broker.ts';
 export type { HostPort, PeerAddress } from './transport/addresses.ts';
 export type { RefusalReason } from './transport/refusal.ts';
 export type { TcpTransportOptions } from './transport/tcp-transport.ts';

@@ -3,7 +3,8 @@
 
 import type { Clock } from '@queen-ts/base';
 import type { EngineView } from '@queen-ts/engine';
-import type { Message, RaftNode, SoftState } from '@queen-ts/raft';
+import { votersOf } from '@queen-ts/raft';
+import type { Message, NodeId, RaftNode, SoftState } from '@queen-ts/raft';
 import { LeaderClock, LogTime } from './leader-clock.ts';
 import type { Replica } from './replica.ts';
 
@@ -19,6 +20,10 @@ export class Leadership {
   readonly #parts: LeadershipParts;
   readonly #logTime: LogTime;
   #soft: SoftState;
+  /** When the leader was last heard, in monotonic time. */
+  #heardUs = 0;
+  /** A transfer was started in this leadership: the core may refuse proposals. */
+  #mayTransfer = false;
   /** Set while this node leads and contains its whole log: it may plan. */
   #clock: LeaderClock | undefined;
 
@@ -35,8 +40,32 @@ export class Leadership {
   }
 
   /** Who leads, 0 when nobody is known to. */
-  get leaderId(): number {
+  get leaderId(): NodeId | 0 {
     return this.#soft.leaderId;
+  }
+
+  /** Whether this node leads; it may not be ready to plan yet. */
+  get isLeader(): boolean {
+    return this.#soft.role === 'leader';
+  }
+
+  /**
+   * How long ago a quorum is known to have stood behind the leader, in microseconds: on the leader the
+   * age of the oldest answer that it needs, on another member that of the leader's last message.
+   * Undefined while there is no leader.
+   * @param tickUs period of the core's clock.
+   */
+  quorumAgeUs(tickUs: number): number | undefined {
+    if (this.#soft.leaderId === 0) return undefined;
+    if (!this.isLeader) return this.#parts.clock.monotonicUs() - this.#heardUs;
+    const { membership, peers, id } = this.#parts.raft.status;
+    const voters = new Set<NodeId>(votersOf(membership));
+    const ticks = peers
+      .filter((peer) => voters.has(peer.id))
+      .map((peer) => peer.ticksSinceHeard)
+      .sort((a, b) => a - b);
+    const needed = Math.floor(voters.size / 2) + (voters.has(id) ? 0 : 1);
+    return needed === 0 ? 0 : (ticks[needed - 1] ?? Infinity) * tickUs;
   }
 
   /** A leader serves once it may plan; another member as soon as there is a leader. */
@@ -52,6 +81,7 @@ export class Leadership {
 
   /** A message arrived: it may tell of the log's time. */
   arrived(message: Message): void {
+    if (message.from === this.#soft.leaderId) this.#heardUs = this.#parts.clock.monotonicUs();
     this.#logTime.arrived(message);
   }
 
@@ -69,9 +99,22 @@ export class Leadership {
     return true;
   }
 
+  /** A transfer of the leadership was started. */
+  transferring(): void {
+    this.#mayTransfer = true;
+  }
+
+  /** Whether the core refuses proposals, because it hands the leadership over. */
+  get isTransferring(): boolean {
+    if (!this.#mayTransfer) return false;
+    this.#mayTransfer = this.#parts.raft.status.transferTarget !== 0;
+    return this.#mayTransfer;
+  }
+
   /** Takes the new state; true when this ends a leadership that had planned. */
   changed(state: SoftState): boolean {
     const leadsOn = state.role === 'leader' && state.term === this.#soft.term;
+    if (state.leaderId !== this.#soft.leaderId) this.#heardUs = this.#parts.clock.monotonicUs();
     this.#soft = state;
     if (leadsOn || this.#clock === undefined) return false;
     this.#logTime.know(this.#clock.nowUs());

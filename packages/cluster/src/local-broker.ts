@@ -12,14 +12,17 @@ import type {
   MembershipChange,
   MembershipResult,
   Message,
+  NodeId,
   RaftNode,
+  RaftStatus,
   ReadState,
   SoftState,
+  TransferResult,
 } from '@queen-ts/raft';
+import { votersOf } from '@queen-ts/raft';
 import { AppendWatch } from './append-watch.ts';
 import type { AppendMark, WaitOptions } from './append-watch.ts';
 import type {
-  Broker,
   BrokerStatus,
   PopOptions,
   ReadOptions,
@@ -33,6 +36,7 @@ import type { DiskGate } from './disk-gate.ts';
 import type { InFlight } from './in-flight.ts';
 import { Leadership } from './leadership.ts';
 import type { BrokerLimits } from './limits.ts';
+import type { NodeBroker } from './node-broker.ts';
 import { PlanLoop } from './plan-loop.ts';
 import { RaftDriver } from './raft-driver.ts';
 import type { RaftDriverParts } from './raft-driver.ts';
@@ -41,6 +45,7 @@ import {
   inDoubt,
   nodeFailed,
   nodeStopping,
+  outcomeUnknown,
   queueFull,
   storageFull,
 } from './refusals.ts';
@@ -70,10 +75,12 @@ export interface LocalBrokerParts extends RaftDriverParts {
   readonly genesis: ClusterIdentity;
   /** Called once when the node cannot go on; the process must end with a non-zero code. */
   readonly onFailure: (error: Error) => void;
+  /** Called after role, leader or members changed. */
+  readonly onChange?: (() => void) | undefined;
 }
 
 /** A broker on top of one RaftNode. */
-export class LocalBroker implements Broker {
+export class LocalBroker implements NodeBroker {
   readonly #parts: LocalBrokerParts;
   readonly #raft: RaftNode;
   readonly #replica: Replica;
@@ -86,7 +93,10 @@ export class LocalBroker implements Broker {
   /** Set once the broker has started. */
   #hashKey: Uint32Array | undefined;
   #failure: Error | undefined;
+  /** Takes no requests any more. */
   #isStopping = false;
+  /** Takes no messages any more. */
+  #isStopped = false;
   #isPumpDeferred = false;
   #ticket = 0;
   #cancelTick: () => void = () => {};
@@ -138,8 +148,9 @@ export class LocalBroker implements Broker {
   /** Starts the timers; resolves once this node knows the cluster's identity and can serve. */
   async start(): Promise<void> {
     // An only voter need not wait for an election timeout: there is nobody to ask.
-    const voters = this.#raft.status.membership.members.filter((member) => member.role === 'voter');
-    if (voters.length === 1) this.#raft.campaign();
+    const { id, membership } = this.#raft.status;
+    const voters = votersOf(membership);
+    if (voters.length === 1 && voters[0] === id) this.#raft.campaign();
     this.#tick();
     while (
       this.#replica.engine.identity === undefined ||
@@ -153,9 +164,28 @@ export class LocalBroker implements Broker {
     this.#hashKey = this.#replica.engine.identity.hashKey;
   }
 
-  /** This node's copy of the state. Read-only. */
   get replica(): ReplicaView {
     return this.#replica;
+  }
+
+  get leaderId(): NodeId | 0 {
+    return this.#leadership.leaderId;
+  }
+
+  get isLeader(): boolean {
+    return this.#leadership.isLeader && this.#failure === undefined;
+  }
+
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  get raftStatus(): RaftStatus {
+    return this.#raft.status;
+  }
+
+  quorumAgeUs(): number | undefined {
+    return this.#leadership.quorumAgeUs(this.#parts.tickUs);
   }
 
   get payloads(): PayloadReader {
@@ -167,15 +197,72 @@ export class LocalBroker implements Broker {
     return this.#hashKey;
   }
 
-  /** Takes a message from another member. */
   receive(message: Message): void {
-    if (this.#failure !== undefined || this.#isStopping) return;
+    if (this.#failure !== undefined || this.#isStopped) return;
     this.#leadership.arrived(message);
     this.#raft.step(message);
     this.#deferPump();
   }
 
-  /** Asks the core for a change of members; see {@link NodeBroker}. */
+  unreachable(to: NodeId): void {
+    if (this.#failure !== undefined || this.#isStopped) return;
+    this.#raft.reportUnreachable(to);
+    this.#deferPump();
+  }
+
+  handBack(): void {
+    this.#plans.handBack();
+  }
+
+  confirmedIndex(deadlineUs: number): Promise<number> {
+    return this.#reads.confirmedIndex(deadlineUs);
+  }
+
+  applied(index: number, deadlineUs: number): Promise<boolean> {
+    const { clock, scheduler } = this.#parts;
+    if (this.#reads.hasApplied(index)) return Promise.resolve(true);
+    const waitUs = deadlineUs - clock.monotonicUs();
+    if (waitUs <= 0) return Promise.resolve(false);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const cancel = scheduler.after(waitUs, () => resolve(false));
+    const look = (): void => {
+      if (this.#reads.hasApplied(index) || this.#failure !== undefined || this.#isStopped) {
+        cancel();
+        resolve(this.#reads.hasApplied(index));
+      } else if (clock.monotonicUs() < deadlineUs) this.#watchers.push(look);
+    };
+    this.#watchers.push(look);
+    return promise;
+  }
+
+  async commitMembers(change: MembershipChange, deadlineUs: number): Promise<MembershipResult> {
+    const result = this.changeMembers(change);
+    if (!result.ok) return result;
+    const { index, term } = result;
+    while (this.#replica.appliedIndex < index) {
+      if (!this.#isLeaderOf(term)) throw outcomeUnknown('the leader changed');
+      if (this.#parts.clock.monotonicUs() >= deadlineUs) {
+        throw outcomeUnknown('the change was not committed before the deadline');
+      }
+      await this.#nextChange();
+    }
+    return result;
+  }
+
+  async transferLeadership(to: NodeId, deadlineUs: number): Promise<TransferResult> {
+    const result = this.#raft.transferLeadership(to);
+    if (!result.ok) return result;
+    this.#leadership.transferring();
+    this.#deferPump();
+    const { term } = this.#raft.status;
+    while (this.#isLeaderOf(term) && this.#raft.status.transferTarget !== 0) {
+      if (this.#parts.clock.monotonicUs() >= deadlineUs) break;
+      await this.#nextChange();
+    }
+    if (this.#isLeaderOf(term)) throw outcomeUnknown('the other node did not take over in time');
+    return result;
+  }
+
   changeMembers(change: MembershipChange): MembershipResult {
     const isOver = this.#failure !== undefined || this.#isStopping;
     if (isOver) return { ok: false, refusal: 'notLeader' };
@@ -256,6 +343,7 @@ export class LocalBroker implements Broker {
     while (this.#plans.isBusy && this.#failure === undefined && clock.monotonicUs() < giveUpUs) {
       await this.#nextChange();
     }
+    this.#isStopped = true;
     this.#cancelTick();
     this.#plans.cancelTimer();
     await this.#driver.settled();
@@ -327,6 +415,7 @@ export class LocalBroker implements Broker {
     this.#replica.commit(entry, settlements !== undefined);
     this.#checkpoints.committed(entry);
     if (settlements !== undefined) this.#plans.answer(settlements);
+    if (entry.type === 'membership') this.#parts.onChange?.();
     this.#startBarriers();
   }
 
@@ -343,7 +432,12 @@ export class LocalBroker implements Broker {
   }
 
   #roleChanged(state: SoftState): void {
-    if (!this.#leadership.changed(state)) return;
+    const wasLost = this.#leadership.changed(state);
+    if (wasLost) this.#leadershipLost();
+    this.#parts.onChange?.();
+  }
+
+  #leadershipLost(): void {
     this.#checkpoints.leadershipLost(this.#replica.appliedIndex);
     const isAhead = this.#plans.leadershipLost();
     this.#reads.abort();
@@ -357,6 +451,11 @@ export class LocalBroker implements Broker {
     this.#raft.tick();
     this.#plans.expire(this.#leadership.leaderId !== 0);
     this.#pump();
+  }
+
+  #isLeaderOf(term: number): boolean {
+    const { role, term: current } = this.#raft.status;
+    return this.#failure === undefined && role === 'leader' && current === term;
   }
 
   #nextChange(): Promise<void> {

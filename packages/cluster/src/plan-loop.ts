@@ -16,7 +16,7 @@ import { ParkingLot } from './parking-lot.ts';
 import { Planner } from './planner.ts';
 import type { Settlement } from './planner.ts';
 import { ReadBarrier } from './read-barrier.ts';
-import { inDoubt, queueFull } from './refusals.ts';
+import { inDoubt, notLeading, queueFull } from './refusals.ts';
 import type { Replica } from './replica.ts';
 import { claimOf } from './request.ts';
 import type { PopRequest, Request } from './request.ts';
@@ -184,6 +184,13 @@ export class PlanLoop {
     return isAhead;
   }
 
+  /** Refuses what waits to be planned, parked pops included: another node leads. */
+  handBack(): void {
+    for (const request of [...this.#queue.expire(() => true), ...this.#lot.expire(() => true)]) {
+      if (request.state !== 'answered') request.fail(notLeading());
+    }
+  }
+
   /** A tick: answers requests whose time is over. */
   expire(isLeaderKnown: boolean): void {
     this.#deadlines.expireRequests(isLeaderKnown);
@@ -211,7 +218,7 @@ export class PlanLoop {
 
   #mayPlan(isDue: boolean): boolean {
     const { leadership, isPersisting, inFlight, limits, clock, replica } = this.#parts;
-    if (!leadership.isReadyToPlan() || isPersisting()) return false;
+    if (!leadership.isReadyToPlan() || isPersisting() || leadership.isTransferring) return false;
     if (inFlight.size >= limits.entriesInFlightMax) return false;
     return (
       this.#queue.commandCount > 0 ||

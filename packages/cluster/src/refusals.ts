@@ -85,3 +85,13 @@ export function storageFull(): BrokerError {
   const message = 'the disk is nearly full: delete or consume messages, or make it larger';
   return new BrokerError('storage_full', `nothing was stored, ${message}`);
 }
+
+/** Another node leads, or none: whoever asked tries again where the leader is. */
+export function notLeading(): BrokerError {
+  return new BrokerError('no_leader', 'this node does not lead; nothing was changed');
+}
+
+/** A change of the cluster itself that may or may not come to be. */
+export function outcomeUnknown(why: string): BrokerError {
+  return new BrokerError('outcome_unknown', `the outcome is unknown: ${why}`);
+}

@@ -10,8 +10,6 @@ import type {
   HardStateStore,
   LogPosition,
   LogStore,
-  MembershipChange,
-  MembershipResult,
   Message,
   NodeId,
 } from '@queen-ts/raft';
@@ -23,7 +21,7 @@ import type { BrokerLimits } from './limits.ts';
 import { loadState } from './load-state.ts';
 import type { StoredState } from './load-state.ts';
 import { LocalBroker } from './local-broker.ts';
-import type { ReplicaView } from './replica.ts';
+import type { NodeBroker } from './node-broker.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** Everything a node's broker is made of; nothing here is global. */
@@ -61,21 +59,8 @@ export interface ClusterOptions {
   readonly voters: readonly NodeId[];
   /** Sends messages to their addressees; any may be lost. */
   readonly send: (messages: readonly Message[]) => void;
-}
-
-/** A node that takes requests and the messages of its peers. */
-export interface NodeBroker extends Broker {
-  /** Takes a message from another member. */
-  receive(message: Message): void;
-  /**
-   * Asks this node, as the leader, to change the members by one step. Taken: in force at once, final
-   * when the entry commits. Refused: nothing happened.
-   */
-  changeMembers(change: MembershipChange): MembershipResult;
-  /** This node's copy of the state, to compare digests with those of its peers (I9). Read-only. */
-  readonly replica: ReplicaView;
-  /** Starts the timers; resolves when the cluster has a leader and this node knows its identity. */
-  start(): Promise<void>;
+  /** Called after role, leader or members changed. */
+  readonly onChange?: () => void;
 }
 
 /** Starts a cluster of one; resolves when requests can be served. Rejects as {@link openBroker}. */
@@ -153,6 +138,7 @@ export async function openBroker(
       tickUs: options.heartbeatMs * 1000,
       genesis: options.genesis,
       onFailure: options.onFailure,
+      onChange: cluster.onChange,
     },
     { engine, appliedIndex, committedIndex: appliedIndex, membership, grownBytes },
   );

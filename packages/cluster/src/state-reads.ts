@@ -67,6 +67,28 @@ export class StateReads {
     return result;
   }
 
+  /**
+   * Resolves with an index that contains every write answered before the call, once this node has
+   * proven that it leads. Rejects with `no_leader` where it does not.
+   */
+  async confirmedIndex(deadlineUs: number): Promise<number> {
+    const { raft, replica, leadership } = this.#parts;
+    const failure = this.#parts.failure();
+    if (failure !== undefined) throw nodeFailed(failure);
+    const { clock } = leadership;
+    if (clock === undefined) throw notLeader();
+    const options: ReadOptions = { deadlineUs, from: 'leader' };
+    const { commitIndex } = raft.status;
+    await this.#lead(() => this.#check(replica.engine, options, clock));
+    return commitIndex;
+  }
+
+  /** Whether the state contains the entry at `index`. */
+  hasApplied(index: number): boolean {
+    const { replica } = this.#parts;
+    return replica.isCurrent && replica.appliedIndex >= index;
+  }
+
   /** A round of confirmation ended. */
   confirmed(read: ReadState): void {
     for (const waiting of this.#barrier.confirm(read)) waiting.resolve();
@@ -97,18 +119,22 @@ export class StateReads {
     if (options.deadlineUs <= clock.monotonicUs()) throw readLate();
   }
 
+  /** Waits for the proof that this node leads. */
+  #lead(check: () => void): Promise<void> {
+    check();
+    const waiting = Promise.withResolvers<void>();
+    this.#barrier.add([waiting]);
+    this.#barrier.start();
+    this.#parts.deferPump();
+    return waiting.promise;
+  }
+
   /** Waits until what a read has seen is committed and, if it must be, proven to be the newest. */
   async #confirm(check: () => void, { from }: ReadOptions): Promise<void> {
     check();
-    const { inFlight, replica, nextChange, deferPump } = this.#parts;
+    const { inFlight, replica, nextChange } = this.#parts;
     const seenIndex = inFlight.newest?.index ?? 0;
-    if (seenIndex <= replica.appliedIndex && from === 'leader') {
-      const waiting = Promise.withResolvers<void>();
-      this.#barrier.add([waiting]);
-      this.#barrier.start();
-      deferPump();
-      return waiting.promise;
-    }
+    if (seenIndex <= replica.appliedIndex && from === 'leader') return this.#lead(check);
     while (seenIndex > replica.appliedIndex) {
       await nextChange();
       check();

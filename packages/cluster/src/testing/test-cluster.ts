@@ -7,7 +7,7 @@ import { MemoryCheckpointStore, MemoryHardStateStore } from '@queen-ts/raft/test
 import { BROKER_LIMITS_DEFAULT } from '../limits.ts';
 import type { BrokerLimits } from '../limits.ts';
 import { openBroker } from '../start-broker.ts';
-import type { NodeBroker } from '../start-broker.ts';
+import type { NodeBroker } from '../node-broker.ts';
 import { ManualTime } from './manual-scheduler.ts';
 import { GatedLog } from './test-node.ts';
 
