@@ -35,6 +35,8 @@ describe('readConfig', () => {
       storesPlaintextWithoutKey: false,
       retentionIntervalMs: 5000,
       partitionCleanupDays: 30,
+      diskHighPercent: 85,
+      diskLowPercent: 80,
       electionTimeoutMs: 150,
       heartbeatMs: 50,
       logLevel: 'info',
@@ -64,6 +66,8 @@ describe('readConfig', () => {
       QUEEN_ENCRYPTION_MISSING_KEY: 'plaintext',
       RETENTION_INTERVAL: '250',
       PARTITION_CLEANUP_DAYS: '7',
+      QUEEN_RAFT_DISK_HIGH_PCT: '70',
+      QUEEN_RAFT_DISK_LOW_PCT: '60',
       QUEEN_RAFT_ELECTION_MS: '1000',
       QUEEN_RAFT_HEARTBEAT_MS: '100',
       LOG_LEVEL: 'DEBUG',
@@ -87,6 +91,8 @@ describe('readConfig', () => {
       storesPlaintextWithoutKey: true,
       retentionIntervalMs: 250,
       partitionCleanupDays: 7,
+      diskHighPercent: 70,
+      diskLowPercent: 60,
       electionTimeoutMs: 1000,
       heartbeatMs: 100,
       logLevel: 'debug',
@@ -135,6 +141,19 @@ describe('readConfig', () => {
     const ordinal = { QUEEN_RAFT_NODE_ID: 'ordinal' };
     expect(readConfig({ ...ordinal, HOSTNAME: 'queen-2' }).nodeId).toBe(3);
     expect(refusal({ ...ordinal, HOSTNAME: 'queen' })).toContain('HOSTNAME "queen"');
+  });
+});
+
+describe('the marks of the disk', () => {
+  test('the low one follows a high one below its default, and never lies above it', () => {
+    const marks = (environment: Record<string, string>): unknown => {
+      const { diskHighPercent, diskLowPercent } = readConfig(environment);
+      return [diskHighPercent, diskLowPercent];
+    };
+    expect(marks({ QUEEN_RAFT_DISK_HIGH_PCT: '50' })).toEqual([50, 50]);
+    expect(marks({ QUEEN_RAFT_DISK_HIGH_PCT: '100' })).toEqual([100, 80]);
+    expect(refusal({ QUEEN_RAFT_DISK_HIGH_PCT: '0' })).toContain('from 1 to 100');
+    expect(refusal({ QUEEN_RAFT_DISK_LOW_PCT: '90' })).toContain('HIGH_PCT (85)');
   });
 });
 

@@ -45,6 +45,10 @@ export interface Config extends EncryptionSettings {
   readonly retentionIntervalMs: number;
   /** How long a partition is empty and unused before it is removed. */
   readonly partitionCleanupDays: number;
+  /** Messages are refused once this much of a disk is used, in percent. */
+  readonly diskHighPercent: number;
+  /** They are taken again once less than this is used; at most the high mark. */
+  readonly diskLowPercent: number;
   readonly electionTimeoutMs: number;
   readonly heartbeatMs: number;
   readonly logLevel: LogLevel;
@@ -103,6 +107,7 @@ export function readConfig(environment: Environment): Config {
     ...readAdmission(environment),
     ...readEncryption(environment),
     ...readUpkeep(environment),
+    ...readDiskMarks(environment),
     ...readRaftTimes(environment),
     logLevel: readChoice(environment, 'LOG_LEVEL', LOG_LEVELS, 'info'),
     logJson: readBoolean(environment, 'QUEEN_LOG_JSON', false),
@@ -172,6 +177,22 @@ function readUpkeep(
       fallback: 30,
     }),
   };
+}
+
+function readDiskMarks(
+  environment: Environment,
+): Pick<Config, 'diskHighPercent' | 'diskLowPercent'> {
+  const name = 'QUEEN_RAFT_DISK_LOW_PCT';
+  const range = { min: 1, max: 100 };
+  const high = { ...range, fallback: 85 };
+  const diskHighPercent = readInteger(environment, 'QUEEN_RAFT_DISK_HIGH_PCT', high);
+  const low = { ...range, fallback: Math.min(80, diskHighPercent) };
+  const diskLowPercent = readInteger(environment, name, low);
+  if (diskLowPercent > diskHighPercent) {
+    const most = `at most QUEEN_RAFT_DISK_HIGH_PCT (${diskHighPercent})`;
+    throw badValue(name, String(diskLowPercent), most);
+  }
+  return { diskHighPercent, diskLowPercent };
 }
 
 function readRaftTimes(

@@ -17,6 +17,8 @@ import { hasLargeUnreadBody, refuseUnread } from './unread-body.ts';
 const RETRY_AFTER_SECONDS: ReadonlyMap<number, string> = new Map([
   [429, '1'],
   [503, '1'],
+  // Room comes back by what people and consumers do, and is looked for once a second.
+  [507, '5'],
 ]);
 
 /** What turning errors into answers needs. */

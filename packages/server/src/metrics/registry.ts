@@ -1,11 +1,9 @@
 // Prometheus families. Values are read from the counters and the broker when somebody scrapes; the
 // hot routes never touch prom-client.
 
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { Edge } from '../edge.ts';
-
-type Value = () => number;
-type Labelled = () => Iterable<readonly [label: string, value: number]>;
+import { counter, gauge, labelledCounter, labelledGauge } from './families.ts';
 
 /** Builds a registry of its own for `edge`: two nodes in one process do not mix. */
 export function createRegistry(edge: Edge): Registry {
@@ -108,58 +106,4 @@ function addState(registry: Registry, { broker }: Edge): void {
   gauge(registry, 'queen_partitions', 'Partitions.', () => broker.status().partitions);
   gauge(registry, 'queen_cursors', 'Cursors.', () => broker.status().cursors);
   gauge(registry, 'queen_dlq_depth', 'Dead letters.', () => broker.status().deadLetters);
-}
-
-function gauge(registry: Registry, name: string, help: string, value: Value): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.set(value());
-    },
-  });
-}
-
-function counter(registry: Registry, name: string, help: string, value: Value): void {
-  new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(value());
-    },
-  });
-}
-
-interface LabelledFamily {
-  readonly help: string;
-  readonly label: string;
-  readonly values: Labelled;
-}
-
-function labelledGauge(registry: Registry, name: string, family: LabelledFamily): void {
-  new Gauge({
-    name,
-    help: family.help,
-    labelNames: [family.label],
-    registers: [registry],
-    collect() {
-      for (const [label, value] of family.values()) this.set({ [family.label]: label }, value);
-    },
-  });
-}
-
-function labelledCounter(registry: Registry, name: string, family: LabelledFamily): void {
-  new Counter({
-    name,
-    help: family.help,
-    labelNames: [family.label],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [label, value] of family.values()) this.inc({ [family.label]: label }, value);
-    },
-  });
 }

@@ -1,7 +1,7 @@
 // The composition root: builds a node from real parts and tears it down again. Everything below it
 // takes its clock, randomness, disk and network as arguments.
 
-import { BROKER_LIMITS_DEFAULT, startBroker } from '@queen-ts/cluster';
+import { BROKER_LIMITS_DEFAULT, DiskGate, startBroker } from '@queen-ts/cluster';
 import type { Broker, BrokerOptions } from '@queen-ts/cluster';
 import { ENGINE_LIMITS_DEFAULT } from '@queen-ts/engine';
 import { openDataDirectory } from '@queen-ts/storage';
@@ -11,9 +11,11 @@ import type { Logger } from 'pino';
 import { collectDefaultMetrics } from 'prom-client';
 import { createApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
+import { DiskWatch } from '../disk/disk-watch.ts';
 import { createEdge } from '../edge.ts';
 import { HttpServer } from '../http-server.ts';
 import { EdgeCounters } from '../metrics/edge-counters.ts';
+import { addDisk } from '../metrics/disk.ts';
 import { createRegistry } from '../metrics/registry.ts';
 import { newClusterIdentity } from './genesis.ts';
 import { createStartingApp } from './starting-app.ts';
@@ -53,7 +55,9 @@ export async function startNode(config: Config, options: NodeOptions): Promise<R
   );
   const address = await server.listen({ port: config.port, host: config.bindAddress });
   const rng = new SystemRng();
+  const disk = createDiskWatch(config, log);
   try {
+    await disk.makeRoom();
     const directory = await openDataDirectory({
       path: config.dataDirectory,
       nodeId: nodeIdOf(config),
@@ -61,7 +65,7 @@ export async function startNode(config: Config, options: NodeOptions): Promise<R
       schedule: runAfter,
       onFailure: options.onFailure,
     });
-    return await serve(config, { ...options, server, address, directory, rng });
+    return await serve(config, { ...options, server, address, directory, disk, rng });
   } catch (error) {
     await server.close(0);
     throw error;
@@ -72,14 +76,16 @@ interface NodeParts extends NodeOptions {
   readonly server: HttpServer;
   readonly address: AddressInfo;
   readonly directory: DataDirectory;
+  readonly disk: DiskWatch;
   readonly rng: SystemRng;
 }
 
 async function serve(config: Config, parts: NodeParts): Promise<RunningNode> {
-  const { server, address, directory, log, rng, onFailure: crash } = parts;
+  const { server, address, directory, disk, log, rng, onFailure: crash } = parts;
   let broker: Broker;
   try {
     broker = await startBroker(brokerOptions(config, parts));
+    await disk.start();
   } catch (error) {
     await directory.close();
     throw error;
@@ -89,11 +95,13 @@ async function serve(config: Config, parts: NodeParts): Promise<RunningNode> {
   }
   const edge = createEdge({ broker, clock: SYSTEM_CLOCK, rng, config, log, crash });
   const registry = createRegistry(edge);
+  addDisk(registry, disk);
   collectDefaultMetrics({ register: registry });
   server.serve(createApp(edge, registry).fetch);
   const stop = async (): Promise<void> => {
     // New connections end first; then parked pops are answered, which lets their connections end.
     const closed = server.close(CLOSE_GRACE_MS);
+    await disk.stop();
     await broker.stop();
     await closed;
     await directory.close();
@@ -101,7 +109,16 @@ async function serve(config: Config, parts: NodeParts): Promise<RunningNode> {
   return { address, dataDirectory: directory.path, isNew: directory.isNew, stop };
 }
 
-function brokerOptions(config: Config, { directory, rng, onFailure }: NodeParts): BrokerOptions {
+function createDiskWatch(config: Config, log: Logger): DiskWatch {
+  const { diskHighPercent, diskLowPercent, dataDirectory, nodeId } = config;
+  const gate = new DiskGate({ high: diskHighPercent / 100, low: diskLowPercent / 100 });
+  return new DiskWatch({ nodeId, dataDirectory, gate, log });
+}
+
+function brokerOptions(
+  config: Config,
+  { directory, disk, rng, onFailure }: NodeParts,
+): BrokerOptions {
   return {
     nodeId: nodeIdOf(config),
     incarnation: directory.identity.incarnation,
@@ -111,6 +128,7 @@ function brokerOptions(config: Config, { directory, rng, onFailure }: NodeParts)
     clock: SYSTEM_CLOCK,
     rng,
     scheduler: SYSTEM_SCHEDULER,
+    diskGate: disk.gate,
     engineLimits: { ...ENGINE_LIMITS_DEFAULT, entryBytesMax: config.entryBytesMax },
     limits: {
       ...BROKER_LIMITS_DEFAULT,
