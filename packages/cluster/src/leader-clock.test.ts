@@ -157,10 +157,32 @@ describe('LogTime', () => {
     const source = manualClock(HOUR_US, 100);
     const time = new LogTime(source);
     expect(time.nowUs()).toBeUndefined();
+    time.arrived(appendOf(HOUR_US - 500_030));
+    source.state.monotonicUs += HANDOVER_GRACE_US;
     time.arrived(appendOf(HOUR_US - 30));
     source.state.monotonicUs += 50;
     source.state.wallUs -= HOUR_US;
     expect(time.nowUs()).toBe(HOUR_US + 20);
+  });
+
+  it('does not run ahead of a new leader that lets the time stand still', () => {
+    const source = manualClock(HOUR_US, 100);
+    const time = new LogTime(source);
+    const clock = new LeaderClock(source, { floorUs: HOUR_US, logUs: HOUR_US });
+    for (let index = 1; index <= 12; index += 1) {
+      time.arrived(appendOf(clock.stampUs(), { index, commitIndex: index - 1 }));
+      source.state.monotonicUs += 100_000;
+      source.state.wallUs += 100_000;
+      expect(time.nowUs()).toBeLessThanOrEqual(clock.nowUs());
+    }
+    expect(clock.nowUs() - time.nowUs()!).toBeLessThan(100);
+  });
+
+  it('goes on with what a leadership left, also one that ended while the time stood still', () => {
+    const source = manualClock(HOUR_US, 100);
+    const clock = new LeaderClock(source, { floorUs: HOUR_US, logUs: HOUR_US });
+    expect(clock.nowUs()).toBe(HOUR_US);
+    expect(clock.runningUs()).toBe(HOUR_US + 1 - HANDOVER_GRACE_US);
   });
 
   it('believes a young entry against a wall clock that is off from the start', () => {
@@ -182,12 +204,12 @@ describe('LogTime', () => {
   it('gives in to entries that seem late by 500 us a second, so that drift does not add up', () => {
     const source = manualClock(HOUR_US, 100);
     const time = new LogTime(source);
-    time.arrived(appendOf(HOUR_US));
+    time.know(HOUR_US);
     for (let i = 0; i < 1000; i += 1) {
       source.state.monotonicUs += 1_000;
-      time.arrived(appendOf(HOUR_US + i * 1_000 - 100_000));
+      time.arrived(appendOf(HOUR_US - HANDOVER_GRACE_US + i * 1_000 - 100_000));
     }
-    expect(time.nowUs()).toBe(HOUR_US + 1_000_000 - 500);
+    expect(time.nowUs()).toBe(HOUR_US - HANDOVER_GRACE_US + 1_000_000 - 499);
   });
 
   it('learns nothing from old entries: those committed before they were sent, or of older terms', () => {

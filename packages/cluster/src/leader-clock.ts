@@ -17,6 +17,7 @@ export const HANDOVER_GRACE_US = 500_000;
 /** What the newest young entry, or the own leadership, said. */
 interface SeenTime {
   readonly logUs: number;
+  /** When the log's time showed that, or surely goes on from there. */
   readonly monotonicUs: number;
 }
 
@@ -30,12 +31,14 @@ export class LogTime {
   #seen: SeenTime | undefined;
   /** The newest term of which a stamped entry arrived. */
   #term = 0;
+  /** Until then the leader of that term may let the time stand still, in monotonic time. */
+  #settlesAtUs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** This node led until now, and this is what its clock says. */
+  /** This node led until now, and this is what its clock says ({@link LeaderClock.runningUs}). */
   know(logUs: number): void {
     this.#seen = { logUs, monotonicUs: this.#clock.monotonicUs() };
   }
@@ -58,25 +61,31 @@ export class LogTime {
 
   /** The log's time now; undefined when this process has not seen it pass. */
   nowUs(): number | undefined {
-    return this.#seen && this.#seen.logUs + this.#clock.monotonicUs() - this.#seen.monotonicUs;
+    if (this.#seen === undefined) return undefined;
+    const elapsedUs = this.#clock.monotonicUs() - this.#seen.monotonicUs;
+    return this.#seen.logUs + Math.max(0, elapsedUs);
   }
 
   /** The leader of a new term may have set the time back: whoever follows next must not undo that. */
   #enterTerm(term: number): void {
     if (term <= this.#term) return;
     this.#term = term;
+    this.#settlesAtUs = this.#clock.monotonicUs() + HANDOVER_GRACE_US;
     const expectedUs = this.nowUs();
     if (expectedUs !== undefined) this.know(expectedUs - HANDOVER_GRACE_US);
   }
 
   #observe({ head }: Entry): void {
     const { nowUs: logUs } = new EntryHeadReader(head);
+    const monotonicUs = this.#clock.monotonicUs();
     const expectedUs = this.nowUs();
-    if (this.#seen === undefined || expectedUs === undefined) return this.know(logUs);
+    if (this.#seen === undefined || expectedUs === undefined || logUs > expectedUs) {
+      this.#seen = { logUs, monotonicUs: Math.max(monotonicUs, this.#settlesAtUs) };
+      return;
+    }
     // Late by what it travelled, which may be long; only as much as clocks drift is believed.
-    const elapsedUs = this.#clock.monotonicUs() - this.#seen.monotonicUs;
-    const driftUs = Math.floor(elapsedUs / SLEW_DIVISOR);
-    if (logUs > expectedUs || driftUs > 0) this.know(Math.max(logUs, expectedUs - driftUs));
+    const driftUs = Math.floor((monotonicUs - this.#seen.monotonicUs) / SLEW_DIVISOR);
+    if (driftUs > 0) this.know(Math.max(logUs, expectedUs - driftUs));
   }
 }
 
@@ -120,7 +129,15 @@ export class LeaderClock {
 
   /** Time now, in microseconds since the epoch as this leadership counts it; not a stamp. */
   nowUs(): number {
-    return Math.max(this.#clock.monotonicUs() + this.#offsetUs, this.#lastUs);
+    return Math.max(this.runningUs(), this.#lastUs);
+  }
+
+  /**
+   * The same without the newest stamp: behind {@link nowUs} while the time stands still, and what
+   * the log's time goes on with afterwards.
+   */
+  runningUs(): number {
+    return this.#clock.monotonicUs() + this.#offsetUs;
   }
 
   /** A stamp for the next entry: later than every stamp before it. */

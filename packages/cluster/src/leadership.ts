@@ -117,7 +117,7 @@ export class Leadership {
     if (state.leaderId !== this.#soft.leaderId) this.#heardUs = this.#parts.clock.monotonicUs();
     this.#soft = state;
     if (leadsOn || this.#clock === undefined) return false;
-    this.#logTime.know(this.#clock.nowUs());
+    this.#logTime.know(this.#clock.runningUs());
     this.#clock = undefined;
     return true;
   }

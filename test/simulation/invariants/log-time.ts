@@ -50,7 +50,9 @@ export class LogTimePace implements Invariant {
     const { profile } = this.#facts;
     this.#term = term;
     const { stragglerUs } = profile.network;
-    this.#aheadMinUs -= HANDOVER_US + stragglerUs + SLEEP_ELECTIONS_MAX * profile.electionMs * 1000;
+    // What it knows may lie behind by another grace, while the leader before it let the time stand still.
+    this.#aheadMinUs -=
+      2 * HANDOVER_US + stragglerUs + SLEEP_ELECTIONS_MAX * profile.electionMs * 1000;
     // One that had only its wall clock undoes what leaders with wrong ones set back before it.
     const isKnown = this.#facts.leaders.get(term)?.knowsTime === true;
     if (!isKnown) this.#aheadMaxUs = Infinity;
