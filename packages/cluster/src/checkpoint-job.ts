@@ -68,6 +68,7 @@ export class CheckpointJob {
   #encodeUs = 0;
   #restUntilUs = 0;
   #isStopping = false;
+  #isSuspended = false;
 
   constructor(parts: CheckpointJobParts, start: CheckpointJobStart) {
     this.#parts = parts;
@@ -93,7 +94,7 @@ export class CheckpointJob {
    */
   poll(): void {
     const { store, limits, clock } = this.#parts;
-    if (this.#run !== undefined || this.#isStopping) return;
+    if (this.#run !== undefined || this.#isStopping || this.#isSuspended) return;
     const wantedBytes = Math.max(limits.checkpointLogBytesMin, store.newest?.sizeBytes ?? 0);
     if (this.#grownBytes < wantedBytes || clock.monotonicUs() < this.#restUntilUs) return;
     this.#begin();
@@ -102,6 +103,22 @@ export class CheckpointJob {
   /** The leadership ended: what was frozen beyond `committedIndex` may never commit. */
   leadershipLost(committedIndex: number): void {
     if (this.#run !== undefined && this.#run.index > committedIndex) drop(this.#run);
+  }
+
+  /** Drops the checkpoint in the making; resolves when nothing of it is left. None is begun until `resume`. */
+  async suspend(): Promise<void> {
+    this.#isSuspended = true;
+    if (this.#run === undefined) return;
+    drop(this.#run);
+    await this.#run.done;
+  }
+
+  /** A snapshot has taken the place of log and checkpoints. */
+  resume(start: CheckpointJobStart): void {
+    this.#committedIndex = start.committedIndex;
+    this.#membership = start.membership;
+    this.#grownBytes = start.grownBytes;
+    this.#isSuspended = false;
   }
 
   /**
@@ -127,6 +144,7 @@ export class CheckpointJob {
   }
 
   #begin(): void {
+    if (this.#isSuspended) return;
     const source = this.#parts.source();
     // Nothing to describe it by before the cluster has an identity and members.
     if (source?.engine.identity === undefined || this.#membership === undefined) return;

@@ -3,7 +3,7 @@
 // of shared state from the write that depends on it.
 
 import { assert } from '@queen-ts/base';
-import type { Clock } from '@queen-ts/base';
+import type { Clock, Rng } from '@queen-ts/base';
 import type { ClusterIdentity, Engine, EngineView, Read } from '@queen-ts/engine';
 import type { Id128, Outcome, PayloadReader, PopCommand } from '@queen-ts/protocol';
 import type {
@@ -15,11 +15,12 @@ import type {
   NodeId,
   RaftNode,
   RaftStatus,
+  SnapshotMeta,
   ReadState,
   SoftState,
   TransferResult,
 } from '@queen-ts/raft';
-import { votersOf } from '@queen-ts/raft';
+import { encodeMembership, votersOf } from '@queen-ts/raft';
 import { AppendWatch } from './append-watch.ts';
 import type { AppendMark, WaitOptions } from './append-watch.ts';
 import type {
@@ -29,13 +30,16 @@ import type {
   RequestOptions,
   WriteCommand,
 } from './broker.ts';
-import { CheckpointJob } from './checkpoint-job.ts';
+import { CheckpointJob, sizeOfEntry } from './checkpoint-job.ts';
 import type { CheckpointJobStart, CheckpointSource } from './checkpoint-job.ts';
 import { isGrowth } from './disk-gate.ts';
 import type { DiskGate } from './disk-gate.ts';
 import type { InFlight } from './in-flight.ts';
 import { Leadership } from './leadership.ts';
 import type { BrokerLimits } from './limits.ts';
+import type { LogLimits } from './log-upkeep/limits.ts';
+import { LogUpkeep } from './log-upkeep/log-upkeep.ts';
+import type { LogUpkeepCounters, SnapshotParts } from './log-upkeep/log-upkeep.ts';
 import type { NodeBroker } from './node-broker.ts';
 import { PlanLoop } from './plan-loop.ts';
 import { RaftDriver } from './raft-driver.ts';
@@ -69,6 +73,10 @@ export interface LocalBrokerParts extends RaftDriverParts {
   /** Refuses growth while it is closed; absent: growth is never refused. */
   readonly diskGate?: DiskGate | undefined;
   readonly limits: BrokerLimits;
+  readonly logLimits: LogLimits;
+  /** Absent: nobody is brought up to date by a snapshot. */
+  readonly snapshots: SnapshotParts | undefined;
+  readonly rng: Rng;
   /** Period of the core's logical clock, in microseconds. */
   readonly tickUs: number;
   /** Id and hash key for a cluster that has none yet; used once, by its first leader. */
@@ -90,6 +98,7 @@ export class LocalBroker implements NodeBroker {
   readonly #driver: RaftDriver;
   readonly #appendWatch: AppendWatch;
   readonly #checkpoints: CheckpointJob;
+  readonly #log: LogUpkeep;
   /** Set once the broker has started. */
   #hashKey: Uint32Array | undefined;
   #failure: Error | undefined;
@@ -120,6 +129,12 @@ export class LocalBroker implements NodeBroker {
       { store, clock, scheduler, limits, source, onFailure },
       initial,
     );
+    const state = source;
+    const deferPump = (): void => this.#deferPump();
+    this.#log = new LogUpkeep(
+      { ...parts, limits: parts.logLimits, state, deferPump, onFailure },
+      initial.committedIndex,
+    );
     const shared = { ...parts, replica: this.#replica, leadership: this.#leadership };
     this.#plans = new PlanLoop({
       ...shared,
@@ -130,7 +145,7 @@ export class LocalBroker implements NodeBroker {
     this.#reads = new StateReads({
       ...shared,
       failure: () => this.#failure,
-      deferPump: () => this.#deferPump(),
+      deferPump,
       nextChange: () => this.#nextChange(),
     });
     const view = (): EngineView | undefined =>
@@ -139,7 +154,10 @@ export class LocalBroker implements NodeBroker {
     this.#driver = new RaftDriver(parts, {
       committed: (entry) => this.#committed(entry),
       readConfirmed: (read) => this.#readConfirmed(read),
-      roleChanged: (state) => this.#roleChanged(state),
+      roleChanged: (soft) => this.#roleChanged(soft),
+      snapshotWanted: (request) => this.#log.snapshotWanted(request),
+      installing: (snapshot) => this.#installing(snapshot),
+      installed: (snapshot) => this.#installed(snapshot),
       persisted: pump,
       failed: onFailure,
     });
@@ -152,6 +170,7 @@ export class LocalBroker implements NodeBroker {
     const voters = votersOf(membership);
     if (voters.length === 1 && voters[0] === id) this.#raft.campaign();
     this.#tick();
+    this.#log.start();
     while (
       this.#replica.engine.identity === undefined ||
       this.#parts.inFlight.size > 0 ||
@@ -192,9 +211,22 @@ export class LocalBroker implements NodeBroker {
     return this.#parts.inFlight;
   }
 
+  payloadsOf(): PayloadReader {
+    return this.#parts.inFlight;
+  }
+
   get hashKey(): Uint32Array {
     assert(this.#hashKey !== undefined, 'the cluster has no identity yet');
     return this.#hashKey;
+  }
+
+  receiveSnapshot(from: NodeId, bytes: Uint8Array): Promise<Uint8Array> {
+    if (this.#failure !== undefined) return Promise.reject(nodeFailed(this.#failure));
+    return this.#log.serve(from, bytes);
+  }
+
+  logUpkeep(): LogUpkeepCounters {
+    return this.#log.counters();
   }
 
   receive(message: Message): void {
@@ -354,6 +386,7 @@ export class LocalBroker implements NodeBroker {
       await hardState.save({ ...hardState.current, commitIndex: this.#raft.status.commitIndex });
       await this.#checkpoints.stop(giveUpUs);
     }
+    await this.#log.stop();
     await log.close();
   }
 
@@ -395,6 +428,7 @@ export class LocalBroker implements NodeBroker {
     try {
       if (this.#plans.run(() => this.#driver.pump())) this.#deferPump();
       this.#checkpoints.poll();
+      this.#log.poll();
     } catch (error) {
       this.#fail(error);
     }
@@ -414,6 +448,7 @@ export class LocalBroker implements NodeBroker {
     const settlements = this.#plans.take(entry);
     this.#replica.commit(entry, settlements !== undefined);
     this.#checkpoints.committed(entry);
+    this.#log.committed(entry, sizeOfEntry(entry));
     if (settlements !== undefined) this.#plans.answer(settlements);
     if (entry.type === 'membership') this.#parts.onChange?.();
     this.#startBarriers();
@@ -439,10 +474,27 @@ export class LocalBroker implements NodeBroker {
 
   #leadershipLost(): void {
     this.#checkpoints.leadershipLost(this.#replica.appliedIndex);
+    this.#log.leadershipLost();
     const isAhead = this.#plans.leadershipLost();
     this.#reads.abort();
     // The tables contain entries that may never commit: only a rebuild leads back to what did.
-    if (isAhead) this.#replica.rebuild(this.#replica.appliedIndex);
+    if (!isAhead) return;
+    this.#log.stateLost();
+    this.#replica.rebuild(this.#replica.appliedIndex);
+  }
+
+  /** All state is about to be replaced: from now on there is none, and nothing touches the log. */
+  async #installing({ index }: SnapshotMeta): Promise<void> {
+    this.#replica.suspend(index);
+    await Promise.all([this.#checkpoints.suspend(), this.#log.beforeInstall()]);
+  }
+
+  async #installed({ index, membership }: SnapshotMeta): Promise<void> {
+    const head = encodeMembership(membership);
+    this.#checkpoints.resume({ committedIndex: index, membership: head, grownBytes: 0 });
+    this.#replica.resume();
+    await this.#log.installed(index);
+    this.#parts.onChange?.();
   }
 
   #tick(): void {

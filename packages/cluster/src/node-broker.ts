@@ -10,12 +10,20 @@ import type {
   TransferResult,
 } from '@queen-ts/raft';
 import type { Broker } from './broker.ts';
+import type { LogUpkeepCounters } from './log-upkeep/log-upkeep.ts';
 import type { ReplicaView } from './replica.ts';
 
 /** A node that takes requests and the messages of its peers. */
 export interface NodeBroker extends Broker {
   /** Takes a message from another member. */
   receive(message: Message): void;
+  /**
+   * Answers a peer's request of kind `SNAPSHOT_REQUEST_KIND`, about a snapshot for this node. Rejects
+   * when it cannot be understood, and when the node has failed.
+   */
+  receiveSnapshot(from: NodeId, bytes: Uint8Array): Promise<Uint8Array>;
+  /** What happened to the log beside appending, for metrics. */
+  logUpkeep(): LogUpkeepCounters;
   /** Bulk messages to this peer were lost. */
   unreachable(to: NodeId): void;
   /** This node's copy of the state, to compare digests with those of its peers (I9). Read-only. */

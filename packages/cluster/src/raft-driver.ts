@@ -11,6 +11,8 @@ import type {
   RaftNode,
   ReadState,
   Ready,
+  SnapshotMeta,
+  SnapshotRequest,
   SoftState,
 } from '@queen-ts/raft';
 
@@ -31,6 +33,15 @@ export interface RaftDriverEvents {
   readConfirmed(read: ReadState): void;
   /** Role, leader or term changed. */
   roleChanged(state: SoftState): void;
+  /** The core lets a peer have a snapshot; the outcome goes to `RaftNode.reportSnapshot`. */
+  snapshotWanted(request: SnapshotRequest): void;
+  /**
+   * A snapshot is about to replace all state, the log included. Nothing may be read or written until
+   * `installed`: resolves when that is so.
+   */
+  installing(snapshot: SnapshotMeta): Promise<void>;
+  /** The log is that of the snapshot, durably, and so is the newest checkpoint. */
+  installed(snapshot: SnapshotMeta): Promise<void>;
   /** A persist finished: the caller pumps and may plan the next entry. */
   persisted(): void;
   /** A persist failed: nothing may be acknowledged any more (I11). */
@@ -65,12 +76,12 @@ export class RaftDriver {
     const { raft } = this.#parts;
     while (!this.#hasFailed && raft.hasReady()) {
       const batch = raft.ready();
-      assert(batch.snapshot === undefined, 'snapshots between members are not supported yet');
       if (batch.messages.length > 0) this.#parts.send(batch.messages);
       if (batch.persistUpTo !== undefined) this.#startPersist(batch);
       if (batch.softState !== undefined) this.#events.roleChanged(batch.softState);
       for (const entry of batch.committed) this.#events.committed(entry);
       for (const read of batch.readStates) this.#events.readConfirmed(read);
+      for (const request of batch.snapshotsToSend) this.#events.snapshotWanted(request);
       raft.advance();
     }
   }
@@ -90,7 +101,15 @@ export class RaftDriver {
 
   async #persistBatch(batch: Ready): Promise<void> {
     const { hardState, log } = this.#parts;
+    // What a snapshot replaces is out of bounds from this moment on, not when the vote is saved.
+    const installing = batch.snapshot && this.#events.installing(batch.snapshot);
     if (batch.hardState !== undefined) await hardState.save(batch.hardState);
+    if (batch.snapshot !== undefined) {
+      await installing;
+      assert(log.install !== undefined, 'a snapshot for a log without snapshots');
+      await log.install(batch.snapshot);
+      await this.#events.installed(batch.snapshot);
+    }
     if (batch.entries.length > 0) await log.append(batch.entries);
   }
 

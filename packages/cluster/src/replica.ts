@@ -48,6 +48,8 @@ export class Replica implements ReplicaView {
   /** Set while rebuilding: the committed index that the rebuild must reach. */
   #rebuildTo: number | undefined;
   #rebuildsTotal = 0;
+  /** Counts the logs: what was read of one that was replaced is of no use. */
+  #generation = 0;
 
   /** @param initial the state that the start of the node arrived at. */
   constructor(parts: ReplicaParts, initial: EngineState) {
@@ -97,19 +99,48 @@ export class Replica implements ReplicaView {
     this.#rebuildTo = committedIndex;
     // A rebuild that runs has seen committed entries only: it goes on.
     if (isRunning) return;
-    // The old engine goes first: memory has room for one.
+    this.#load();
+  }
+
+  /** A snapshot up to `index` is about to replace log and checkpoints: there is no state until it has. */
+  suspend(index: number): void {
+    this.#rebuildTo = index;
+    this.#generation += 1;
+    this.#clear();
+  }
+
+  /** The snapshot has replaced them: loads it. */
+  resume(): void {
+    this.#rebuildsTotal += 1;
+    this.#load();
+  }
+
+  #load(): void {
+    this.#clear();
+    const generation = this.#generation;
+    const isOld = (): boolean => generation !== this.#generation;
+    this.#parts.loadState().then(
+      ({ engine, appliedIndex }) => {
+        if (isOld()) return;
+        this.#engine = engine;
+        this.#appliedIndex = appliedIndex;
+        this.#rebuildSlice(generation);
+      },
+      (error: unknown) => {
+        // The files went away under it, as they should.
+        if (!isOld()) this.#parts.onFailure(error);
+      },
+    );
+  }
+
+  /** The old engine goes before a new one comes: memory has room for one. */
+  #clear(): void {
     this.#engine = this.#parts.createEngine();
     this.#appliedIndex = 0;
-    this.#parts.loadState().then((state) => this.#loaded(state), this.#parts.onFailure);
   }
 
-  #loaded({ engine, appliedIndex }: EngineState): void {
-    this.#engine = engine;
-    this.#appliedIndex = appliedIndex;
-    this.#rebuildSlice();
-  }
-
-  #rebuildSlice(): void {
+  #rebuildSlice(generation: number): void {
+    if (generation !== this.#generation) return;
     try {
       this.#applySlice();
     } catch (error) {
@@ -117,7 +148,7 @@ export class Replica implements ReplicaView {
       return;
     }
     if (this.isCurrent) this.#parts.onRebuilt();
-    else this.#parts.scheduler.defer(() => this.#rebuildSlice());
+    else this.#parts.scheduler.defer(() => this.#rebuildSlice(generation));
   }
 
   #applySlice(): void {

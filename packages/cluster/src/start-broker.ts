@@ -12,12 +12,17 @@ import type {
   LogStore,
   Message,
   NodeId,
+  SnapshotStore,
 } from '@queen-ts/raft';
 import type { Broker } from './broker.ts';
 import { sizeOfEntry } from './checkpoint-job.ts';
 import type { DiskGate } from './disk-gate.ts';
 import { InFlight } from './in-flight.ts';
 import type { BrokerLimits } from './limits.ts';
+import { LOG_LIMITS_DEFAULT } from './log-upkeep/limits.ts';
+import type { LogLimits } from './log-upkeep/limits.ts';
+import type { SnapshotParts } from './log-upkeep/log-upkeep.ts';
+import type { SnapshotRequester } from './log-upkeep/snapshot-sender.ts';
 import { loadState } from './load-state.ts';
 import type { StoredState } from './load-state.ts';
 import { LocalBroker } from './local-broker.ts';
@@ -44,6 +49,10 @@ export interface BrokerOptions {
   readonly diskGate?: DiskGate;
   readonly engineLimits: EngineLimits;
   readonly limits: BrokerLimits;
+  /** How much of the log stays, and how snapshots travel; {@link LOG_LIMITS_DEFAULT} if absent. */
+  readonly logLimits?: LogLimits;
+  /** States with their archive, for members that need one; absent: nobody gets any. */
+  readonly snapshots?: SnapshotStore;
   /** Time without a leader before an election, in milliseconds; drawn from [x, 2x). */
   readonly electionMs: number;
   /** Time between heartbeats, in milliseconds: the period of the core's clock. */
@@ -59,6 +68,11 @@ export interface ClusterOptions {
   readonly voters: readonly NodeId[];
   /** Sends messages to their addressees; any may be lost. */
   readonly send: (messages: readonly Message[]) => void;
+  /**
+   * Asks a peer what is of kind `SNAPSHOT_REQUEST_KIND`; its `receiveSnapshot` gives the answer. Absent:
+   * nobody gets snapshots from here.
+   */
+  readonly requestSnapshot?: SnapshotRequester;
   /** Called after role, leader or members changed. */
   readonly onChange?: () => void;
 }
@@ -135,6 +149,9 @@ export async function openBroker(
       clock: options.clock,
       scheduler: options.scheduler,
       limits: options.limits,
+      logLimits: options.logLimits ?? LOG_LIMITS_DEFAULT,
+      snapshots: snapshotParts(options, cluster),
+      rng: options.rng,
       tickUs: options.heartbeatMs * 1000,
       genesis: options.genesis,
       onFailure: options.onFailure,
@@ -142,6 +159,14 @@ export async function openBroker(
     },
     { engine, appliedIndex, committedIndex: appliedIndex, membership, grownBytes },
   );
+}
+
+function snapshotParts(
+  { snapshots: store, incarnation }: BrokerOptions,
+  { requestSnapshot: request }: ClusterOptions,
+): SnapshotParts | undefined {
+  if (store === undefined || request === undefined) return undefined;
+  return { store, incarnation, request };
 }
 
 /** Room for every entry that may be in flight, so that the core never refuses a planned one. */
