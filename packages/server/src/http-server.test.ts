@@ -27,6 +27,8 @@ interface TestServer {
   readonly budget: ByteBudget;
   readonly server: HttpServer;
   readonly lines: string[];
+  /** Sizes of the bodies that were read. */
+  readonly echoed: readonly number[];
   readonly connect: () => Promise<RawClient>;
 }
 
@@ -40,14 +42,16 @@ async function serve(
 ): Promise<TestServer> {
   const budget = options.budget ?? new ByteBudget({ bytesMax: 4 * BYTES_MAX, holdMs: 1000 });
   const lines: string[] = [];
+  const echoed: number[] = [];
   const routes: Route[] = [
     {
       method: 'POST',
       path: '/echo',
       handler: (exchange) =>
-        withBody(exchange, { budget, bytesMax: BYTES_MAX }, (_exchange, body) =>
-          Promise.resolve(jsonBytes(Buffer.from(JSON.stringify(describeBody(body))))),
-        ),
+        withBody(exchange, { budget, bytesMax: BYTES_MAX }, async (_exchange, body) => {
+          echoed.push(body.length);
+          return jsonBytes(Buffer.from(JSON.stringify(describeBody(body))));
+        }),
     },
     {
       method: 'GET',
@@ -69,7 +73,7 @@ async function serve(
     closers.unshift(() => Promise.resolve(client.destroy()));
     return client;
   };
-  return { port, budget, server, lines, connect };
+  return { port, budget, server, lines, echoed, connect };
 }
 
 function describeBody(body: Uint8Array): { size: number; digest: string } {
@@ -274,6 +278,28 @@ describe('a request that never becomes complete', () => {
     await eventually(() => expect(budget.usedBytes).toBe(0));
   });
 
+  test('is refused with a body that says so when it has no Host in HTTP/1.1', async () => {
+    const { connect } = await serve();
+    const client = await connect();
+    await client.send('GET /wait HTTP/1.1\r\n\r\n');
+    const answer = await client.answer();
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('connection')).toBe('close');
+    expect(answer.json).toEqual({
+      error: 'an HTTP/1.1 request needs a Host header',
+      code: 'bad_request',
+    });
+  });
+
+  test('is refused with a body that says so when it expects what is not known', async () => {
+    const { connect } = await serve();
+    const client = await connect();
+    await client.send('GET /wait HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n');
+    const answer = await client.answer();
+    expect(answer.status).toBe(417);
+    expect(answer.json).toMatchObject({ code: 'bad_request' });
+  });
+
   test('is refused with 431 when its head is too large', async () => {
     const { connect } = await serve();
     const client = await connect();
@@ -354,6 +380,27 @@ describe('connections', () => {
     await client.send(`${request}a${request}b`);
     expect((await client.answer()).json).toEqual(describeBody(Buffer.from('a')));
     expect((await client.answer()).json).toEqual(describeBody(Buffer.from('b')));
+  });
+
+  test('may ask for 100 Continue behind others, with the body along or held back', async () => {
+    let release = (): void => {};
+    const waitFor = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { connect, echoed } = await serve({ waitFor });
+    const client = await connect();
+    const wait = 'GET /wait HTTP/1.1\r\nHost: t\r\n\r\n';
+    const head =
+      'POST /echo HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n';
+    await client.send(`${wait}${head}ab${head}`);
+    // Its answer is made while the one before it is still to come.
+    await eventually(() => expect(echoed).toEqual([2]));
+    release();
+    expect((await client.answer()).json).toBe('waited');
+    expect((await client.answer()).json).toEqual(describeBody(Buffer.from('ab')));
+    expect((await client.answer()).status).toBe(100);
+    await client.send('cd');
+    expect((await client.answer()).json).toEqual(describeBody(Buffer.from('cd')));
   });
 
   test('need no Host in HTTP/1.0', async () => {

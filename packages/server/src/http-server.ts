@@ -6,7 +6,11 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { codeAnswer } from './http/error-answer.ts';
-import { answerBrokenRequest } from './http/broken-request.ts';
+import {
+  answerBrokenRequest,
+  refuseExpectation,
+  refuseWithoutHost,
+} from './http/broken-request.ts';
 
 /** Bounds of the server; durations in milliseconds. */
 export interface HttpLimits {
@@ -57,6 +61,7 @@ export class HttpServer {
     const listener = createListener((request, bindings) => this.#fetch(request, bindings));
     const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
       if (this.#isClosing) outgoing.shouldKeepAlive = false;
+      if (refuseWithoutHost(incoming, outgoing)) return;
       void listener(incoming, outgoing);
     };
     this.#server = createServer(
@@ -66,11 +71,14 @@ export class HttpServer {
         keepAliveTimeout: limits.keepAliveTimeoutMs,
         connectionsCheckingInterval: limits.checkIntervalMs,
         noDelay: true,
+        // Node's own refusal has no body.
+        requireHostHeader: false,
       },
       answer,
     );
     // Whoever reads the body says «100 Continue» first: a refused body is never sent at all.
     this.#server.on('checkContinue', answer);
+    this.#server.on('checkExpectation', refuseExpectation);
     this.#server.on('clientError', answerBrokenRequest);
     this.#server.on('connection', (socket: Socket) => this.#admit(socket));
   }

@@ -54,7 +54,16 @@ function acceptBody(sides: {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
 }): void {
-  if (sides.incoming.headers.expect !== undefined) sides.outgoing.writeContinue();
+  const { incoming, outgoing } = sides;
+  if (incoming.headers.expect === undefined) return;
+  // While an earlier request of the connection has its answer to come, this one has no socket yet, and
+  // Node would put the interim answer between head and body of the final one.
+  if (outgoing.socket !== null) outgoing.writeContinue();
+  else {
+    outgoing.once('socket', () => {
+      if (!outgoing.headersSent) outgoing.writeContinue();
+    });
+  }
 }
 
 function readPieces(incoming: IncomingMessage, body: BodyBytes, grant: Grant): Promise<Uint8Array> {

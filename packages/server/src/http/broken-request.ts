@@ -1,8 +1,9 @@
 // Answers for what never became a request: malformed HTTP, a head that is too large, or one that
 // took too long. Node hands over the bare socket, so these answers are written by hand.
 
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { JSON_TYPE } from './answers.ts';
 
 /** How long a broken connection stays open for its client to read the answer. */
 const LINGER_MS = 500;
@@ -38,6 +39,18 @@ const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
   ],
 ]);
 
+const NO_HOST: Verdict = {
+  status: '400 Bad Request',
+  code: 'bad_request',
+  text: 'an HTTP/1.1 request needs a Host header',
+};
+
+const UNKNOWN_EXPECTATION: Verdict = {
+  status: '417 Expectation Failed',
+  code: 'bad_request',
+  text: 'the only expectation that can be met is 100-continue',
+};
+
 /** The answer that is due next on a socket; undocumented, yet Node's manual reads it here too. */
 interface SocketWithAnswer extends Socket {
   readonly _httpMessage?: ServerResponse | null;
@@ -72,6 +85,29 @@ export function answerBrokenRequest(
   // A second answer in the middle of the first would corrupt it.
   if (message?.headersSent === true) socket.destroy();
   else refuse(error.code, socket);
+}
+
+/** Refuses a request without a Host, as HTTP/1.1 demands. True when it was refused. */
+export function refuseWithoutHost(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+  if (incoming.headers.host !== undefined || incoming.httpVersion !== '1.1') return false;
+  answerUnheard(NO_HOST, outgoing);
+  return true;
+}
+
+/** Handles the server's `checkExpectation`: a client expects what no server knows. */
+export function refuseExpectation(_incoming: IncomingMessage, outgoing: ServerResponse): void {
+  answerUnheard(UNKNOWN_EXPECTATION, outgoing);
+}
+
+/** Answers a request whose body nobody will read. */
+function answerUnheard({ status, code, text }: Verdict, outgoing: ServerResponse): void {
+  const body = JSON.stringify({ error: text, code });
+  outgoing.writeHead(Number.parseInt(status, 10), {
+    'Content-Type': JSON_TYPE,
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  });
+  outgoing.end(body);
 }
 
 function refuse(errorCode: string | undefined, socket: Socket): void {
