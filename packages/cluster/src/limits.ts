@@ -10,7 +10,7 @@ export interface BrokerLimits {
   readonly cycleCommandsMax: number;
   /** Bytes of stored messages that one cycle takes, unless a single command is larger. */
   readonly cycleBytesMax: number;
-  /** Work of one lane's commands in one cycle, as the stored bytes that they look at. */
+  /** Work of one lane's commands, or of long ones, in one cycle, as the bytes that they look at. */
   readonly laneCostBytesMax: number;
   /** Entries planned and not yet committed. */
   readonly entriesInFlightMax: number;
@@ -63,7 +63,7 @@ export const BROKER_LIMITS_DEFAULT: BrokerLimits = {
   queuedBytesMax: 256 * 1024 * 1024,
   cycleCommandsMax: 4096,
   cycleBytesMax: 1024 * 1024,
-  laneCostBytesMax: 16 * 1024 * 1024,
+  laneCostBytesMax: 4 * 1024 * 1024,
   entriesInFlightMax: 8,
   appendBytesMax: 1024 * 1024,
   appendInFlightBytesMax: 8 * 1024 * 1024,

@@ -21,6 +21,7 @@ async function nodeWithPartitions(): Promise<TestNode> {
   const items = Array.from({ length: PARTITIONS }, (_, i) => ({
     queue: 'orders',
     partition: `p${i}`,
+    id: `m-p${i}`,
   }));
   await node.finish(node.push(items));
   return node;
@@ -106,5 +107,25 @@ describe('a purge', () => {
     const outcome = expectKind(await node.finish(node.submit(purge)), 'deletedDeadLetters');
     expect(outcome.deleted).toBe(1500);
     expect(node.broker.status().deadLetters).toBe(0);
+  });
+});
+
+describe('an ack of many partitions', () => {
+  it('is answered once, with the verdicts of its steps, each an entry', async () => {
+    const node = await nodeWithPartitions();
+    const pop = node.pop({ queue: 'orders', group: 'g', batch: PARTITIONS, partitions: 0 });
+    const popped = expectKind(await node.finish(pop), 'pop');
+    const before = node.log.appends.length;
+    const items = popped.claims.map((claim) => ({
+      partition: claim.partitionNumber,
+      id: `m-${claim.partition}`,
+      lease: popped.leaseId,
+    }));
+    expect(items).toHaveLength(PARTITIONS);
+    const outcome = expectKind(await node.finish(node.ack(items, 'g')), 'ack');
+    expect(outcome.next).toBeUndefined();
+    expect(outcome.errors.every((error) => error === 0)).toBe(true);
+    expect(outcome.leaseReleased.every((released) => released === 1)).toBe(true);
+    expect(node.log.appends.length - before).toBeGreaterThan(2);
   });
 });

@@ -1,7 +1,8 @@
-// Commands that take several cycles: they may touch every partition of a queue, so the engine plans them
-// a bounded step at a time, and each step is part of an entry of its own. The client gets one answer,
-// after the last step. What a step did is durable whatever happens later: when the leadership ends in
-// between, the rest is not done and the answer is `outcome_unknown`; the same command again completes it.
+// Commands that take several cycles: they may touch every partition of a queue, or name tens of thousands
+// of messages, so the engine plans them a bounded step at a time, and each step is part of an entry of its
+// own. The client gets one answer, after the last step. What a step did is durable whatever happens later:
+// when the leadership ends in between, the rest is not done and the answer is `outcome_unknown`; the same
+// command again completes it.
 
 import { unreachable } from '@queen-ts/base';
 import type { Command, Outcome } from '@queen-ts/protocol';
@@ -45,13 +46,14 @@ export class LongCommands {
     return this.#keep(request, request.command, outcome);
   }
 
-  /** Plans the next step of some commands and hands over those that are complete. */
+  /** Plans the next step of some commands, until they are enough, and hands over the complete ones. */
   advance(
     plan: (command: Command, request: Request) => Outcome,
     settle: (request: Request, outcome: Outcome) => void,
+    isEnough: () => boolean,
   ): void {
     const count = Math.min(STEPS_PER_CYCLE, this.#waiting.size);
-    for (let i = 0; i < count; i += 1) {
+    for (let i = 0; i < count && !isEnough(); i += 1) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       // Nobody is there to take what a pop would claim.
@@ -112,11 +114,13 @@ function nextStep(command: Command, outcome: Outcome): Command | undefined {
     case 'deleteDeadLetters':
       if (outcome.kind !== 'deletedDeadLetters' || outcome.next === undefined) return undefined;
       return { ...command, from: outcome.next, countedBefore: outcome.deleted };
+    case 'ack':
+      if (outcome.kind !== 'ack' || outcome.next === undefined) return undefined;
+      return { ...command, from: outcome.next };
     case 'pop':
       // Nothing was found so far, and not everything was looked at: the search goes on where it was.
       return outcome.kind === 'pop' && outcome.isCut ? command : undefined;
     case 'push':
-    case 'ack':
     case 'transaction':
     case 'extend':
     case 'release':

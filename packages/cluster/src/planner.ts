@@ -123,6 +123,7 @@ export class Planner {
     this.#long.advance(
       (command, request) => engine.plan(command, request.id),
       (request, outcome) => this.#settle(request, outcome),
+      () => engine.cycleCostBytes >= limits.laneCostBytesMax,
     );
     this.#planLane('settle');
     this.#releaseHeld();

@@ -8,8 +8,9 @@ export interface EngineLimits {
   /** Largest append that one push group may plan, in bytes (`QUEEN_RAFT_ENTRY_MAX_BYTES`). */
   readonly entryBytesMax: number;
   /**
-   * What one pop delivers, in bytes: stored size and 256 for each message. It ends with the first
-   * message of a partition that goes beyond, so that one message is delivered whatever its size.
+   * What one pop delivers, in bytes: stored size, 256 for each message, and 4,096 for each append that
+   * it takes from, which somebody has to find and read. It ends with the first message of a partition
+   * that goes beyond, so that one message is delivered whatever its size.
    */
   readonly popBytesMax: number;
   /** Partitions that one pop may look at in vain before it is cut short: its caller plans it again. */
@@ -21,11 +22,15 @@ export interface EngineLimits {
   /** Consumed messages that one ack target may search for the ids it names. */
   readonly ackMessagesScannedMax: number;
   /**
-   * Work of the acks of one command, as the number of bytes they look at; a target that has begun is
-   * completed. The whole batch of one pop is always below it.
+   * Work of the acks of one transaction or of one step of an ack, as the number of bytes they look at; a
+   * target that has begun is completed. The whole batch of one pop is always below it.
    */
   readonly ackCostBytesMax: number;
-  /** Dead letters that one command files, in bytes, a KiB each at least; one whatever its size. */
+  /** Work after which a step of an ack begins no further target: the caller comes back for the rest. */
+  readonly ackStepCostBytes: number;
+  /** Steps of one ack; what is left then is refused. One of 65,536 targets has fewer. */
+  readonly ackStepsMax: number;
+  /** Dead letters of one transaction or one step, in bytes, 4,096 each at least; one whatever its size. */
   readonly deadLetterBytesMax: number;
 }
 
@@ -37,12 +42,14 @@ export const ENGINE_LIMITS_DEFAULT: EngineLimits = {
   stepRowsMax: 1_000,
   timersFiredMax: 4_096,
   ackMessagesScannedMax: 65_536,
-  ackCostBytesMax: 64 * 1024 * 1024,
+  ackCostBytesMax: 16 * 1024 * 1024,
+  ackStepCostBytes: 2 * 1024 * 1024,
+  ackStepsMax: 256,
   deadLetterBytesMax: 16 * 1024 * 1024,
 };
 
 /** Most partitions that one pop claims, also when it asked for no cap: the core thread has others to serve. */
-export const CLAIMED_PARTITIONS_MAX = 32_768;
+export const CLAIMED_PARTITIONS_MAX = 4_096;
 
 /** Most messages that one conflating pop delivers (reference §2.6). */
 export const CONFLATED_WIDTH_MAX = 64;

@@ -118,6 +118,11 @@ export const ACK_LEASE = { NONE: 0, NAMED: 1, MALFORMED: 2 } as const;
 /** `partitions` value of an ack item whose partition id could not be read. */
 export const NO_PARTITION = 0;
 
+/** How far an ack has come that works in steps: the engine's own, opaque to everybody else. */
+export interface AckProgress {
+  readonly kind: 'ackProgress';
+}
+
 /** One ack request, single or batch (reference §3). Items are columns in request order. */
 export interface AckCommand {
   readonly kind: 'ack';
@@ -137,6 +142,8 @@ export interface AckCommand {
   readonly statuses: Uint8Array;
   /** Error texts for dead letters, or null where an item has none; undefined when none has any. */
   readonly errors: readonly (string | null)[] | undefined;
+  /** `next` of the step before; absent at the first one, and never sent. */
+  readonly from?: AckProgress;
 }
 
 /**

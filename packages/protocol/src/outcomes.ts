@@ -2,7 +2,7 @@
 // that carries their effects is committed; then the edge renders them as answers.
 
 import type { AdminOutcome } from './admin-outcomes.ts';
-import type { AckStatus, Id128 } from './commands.ts';
+import type { AckProgress, AckStatus, Id128 } from './commands.ts';
 import type { ErrorCode } from './errors.ts';
 import type { QueueOptions } from './queue-options.ts';
 
@@ -112,6 +112,11 @@ export interface AckOutcome {
   readonly noops: Uint8Array;
   /** The statuses of the command, for the rendering of error texts. */
   readonly statuses: ArrayLike<AckStatus>;
+  /**
+   * Where the next step starts: some targets are not decided yet, and the verdicts of their items mean
+   * nothing. Absent when the ack is complete, as it always is in a transaction.
+   */
+  readonly next?: AckProgress;
 }
 
 /** A committed transaction: every ack and push succeeded. */

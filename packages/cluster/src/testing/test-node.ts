@@ -159,8 +159,9 @@ export class TestNode {
     });
   }
 
-  ack(items: readonly AckItem[]): Promise<Outcome> {
-    const command = ackCommand(items, { hashKey: this.broker.hashKey });
+  ack(items: readonly AckItem[], group?: string): Promise<Outcome> {
+    const { hashKey } = this.broker;
+    const command = ackCommand(items, group === undefined ? { hashKey } : { hashKey, group });
     return this.broker.submit(command, { deadlineUs: this.time.monotonicUs() + 30_000_000 });
   }
 

@@ -1,4 +1,4 @@
-import { ACK_STATUS } from '@queen-ts/protocol';
+import { ACK_ERROR, ACK_STATUS } from '@queen-ts/protocol';
 import { describe, expect, test } from 'vitest';
 import { ENGINE_LIMITS_DEFAULT } from '../limits.ts';
 import type { EngineLimits } from '../limits.ts';
@@ -8,6 +8,9 @@ import type { AckItem, Popped } from '../testing.ts';
 
 const GROUP = 'g';
 const KIB = 1024;
+
+/** What a dead letter of the messages below counts for. */
+const LETTER = 4 * KIB;
 
 function driverWith(limits: Partial<EngineLimits> = {}): EngineDriver {
   const driver = new EngineDriver(limits);
@@ -46,7 +49,7 @@ describe('the room for dead letters', () => {
   test.each(['dlq', 'failed'] as const)(
     'ends a target of %s where it is full: the rest is refused and delivered again',
     (status) => {
-      const driver = driverWith({ deadLetterBytesMax: 4 * KIB });
+      const driver = driverWith({ deadLetterBytesMax: 4 * LETTER });
       pushMany(driver, 10);
       const answers = driver.ack(itemsOf(popAll(driver), status), GROUP);
       const filed = driver.deadLetters().length;
@@ -64,19 +67,14 @@ describe('the room for dead letters', () => {
     },
   );
 
-  test('is that of the whole command: later targets keep their leases', () => {
-    const driver = driverWith({ deadLetterBytesMax: 2 * KIB });
-    pushMany(driver, 4, (i) => `p${i}`);
-    const popped = popAll(driver);
-    const answers = driver.ack(itemsOf(popped, 'dlq'), GROUP);
-    expect(answers.map(({ ok, released }) => [ok, released])).toEqual([
-      [true, true],
-      [true, true],
-      [false, false],
-      [false, false],
-    ]);
-    const rest = itemsOf(popped, 'dlq').slice(2);
-    expect(driver.ack(rest, GROUP).every(({ ok, released }) => ok && released)).toBe(true);
+  test('is that of one step: later targets are settled in later steps', () => {
+    const driver = driverWith({ deadLetterBytesMax: 2 * LETTER });
+    pushMany(driver, 5, (i) => `p${i}`);
+    const before = driver.entries.length;
+    const answers = driver.ack(itemsOf(popAll(driver), 'dlq'), GROUP);
+    expect(answers.every(({ ok, dlq, released }) => ok && dlq && released)).toBe(true);
+    expect(driver.deadLetters()).toHaveLength(5);
+    expect(driver.entries.length - before).toBe(1 + 3);
   });
 
   test('takes one letter whatever its size', () => {
@@ -87,15 +85,15 @@ describe('the room for dead letters', () => {
   });
 
   test('counts the error text that letters share', () => {
-    const driver = driverWith({ deadLetterBytesMax: 64 * KIB });
+    const driver = driverWith({ deadLetterBytesMax: 16 * LETTER });
     driver.push(Array.from({ length: 100 }, (_, i) => ({ queue: 'q', id: `m${i}`, data: i })));
     const items = itemsOf(popAll(driver), 'dlq');
-    driver.ack([{ ...items[0]!, error: 'e'.repeat(4000) }, ...items.slice(1)], GROUP);
-    expect(driver.deadLetters()).toHaveLength(17);
+    driver.ack([{ ...items[0]!, error: 'e'.repeat(8000) }, ...items.slice(1)], GROUP);
+    expect(driver.deadLetters()).toHaveLength(9);
   });
 
   test('rolls a transaction back that needs more', () => {
-    const driver = driverWith({ deadLetterBytesMax: 4 * KIB });
+    const driver = driverWith({ deadLetterBytesMax: 4 * LETTER });
     pushMany(driver, 10);
     const popped = popAll(driver);
     const bundle = (items: readonly AckItem[]) =>
@@ -115,8 +113,46 @@ describe('the room for dead letters', () => {
 });
 
 describe('the work of one ack', () => {
-  test('ends between two targets; those not looked at can be sent again', () => {
-    const driver = driverWith({ ackCostBytesMax: 5 * KIB });
+  test('is done in steps, each with some of the targets and in an entry of its own', () => {
+    const driver = driverWith({ ackStepCostBytes: 10 * KIB });
+    pushMany(driver, 10, (i) => `p${i}`);
+    const items = itemsOf(popAll(driver), 'completed');
+    const before = driver.entries.length;
+    expect(driver.ack(items, GROUP).every(({ ok, released }) => ok && released)).toBe(true);
+    expect(driver.entries.length - before).toBe(4);
+    expect(driver.list()[0]?.messages).toMatchObject({ pending: 0, processing: 0, completed: 10 });
+  });
+
+  test('may be interrupted: what was not reached is still leased, what was done stays done', () => {
+    const driver = driverWith({ ackStepCostBytes: 10 * KIB });
+    pushMany(driver, 10, (i) => `p${i}`);
+    const items = itemsOf(popAll(driver), 'completed');
+    const command = ackCommand(items, { group: GROUP, hashKey: driver.hashKey });
+    expect(driver.plan(command).next).toBeDefined();
+    expect(driver.list()[0]?.messages).toMatchObject({ processing: 7, completed: 3 });
+    expect(driver.ack(items, GROUP).every(({ ok, released }) => ok && released)).toBe(true);
+    expect(driver.list()[0]?.messages).toMatchObject({ processing: 0, completed: 10 });
+  });
+
+  test('goes on where partitions were removed between two steps', () => {
+    const driver = driverWith({ ackStepCostBytes: 1 });
+    pushMany(driver, 3, (i) => `p${i}`);
+    const items = itemsOf(popAll(driver), 'completed');
+    const command = ackCommand(items, { group: GROUP, hashKey: driver.hashKey });
+    const first = driver.plan(command);
+    driver.deleteQueue('q');
+    driver.push({ queue: 'q', partition: 'other' });
+    let outcome = first;
+    while (outcome.next !== undefined) outcome = driver.plan({ ...command, from: outcome.next });
+    expect([...outcome.errors]).toEqual([
+      ACK_ERROR.NONE,
+      ACK_ERROR.UNKNOWN_PARTITION,
+      ACK_ERROR.UNKNOWN_PARTITION,
+    ]);
+  });
+
+  test('has an end: targets that are left after the last step can be sent again', () => {
+    const driver = driverWith({ ackStepCostBytes: 1, ackStepsMax: 3 });
     pushMany(driver, 5, (i) => `p${i}`);
     const items = itemsOf(popAll(driver), 'completed');
     const errors = driver.ack(items, GROUP).map(({ error }) => error);
@@ -135,12 +171,20 @@ describe('the work of one ack', () => {
       for (let i = 0; i < 1500; i += 1) driver.push({ queue: 'q', partition: `p${i}` });
     });
     const popped = popAll(driver);
-    expect(popped.messages.length).toBeGreaterThan(700);
-    expect(driver.ack(itemsOf(popped, 'completed'), GROUP).every(({ ok }) => ok)).toBe(true);
+    expect(popped.messages.length).toBeGreaterThan(50);
+    const items = itemsOf(popped, 'completed');
+    const acks = [ackCommand(items, { group: GROUP, hashKey: driver.hashKey })];
+    const bundle = {
+      kind: 'transaction',
+      transactionId: driver.mintId(),
+      acks,
+      push: undefined,
+    } as const;
+    expect(driver.cycle(() => driver.engine.plan(bundle))).toMatchObject({ kind: 'transaction' });
   });
 
   test('ends a search without a lease, and says so instead of calling the id unknown', () => {
-    const driver = driverWith({ ackCostBytesMax: 8 * KIB });
+    const driver = driverWith({ ackCostBytesMax: 10 * KIB });
     for (let i = 0; i < 20; i += 1) pushMany(driver, 1, () => 'p');
     driver.cycle(() => {
       for (let i = 0; i < 20; i += 1) {
@@ -192,7 +236,7 @@ test('many leases of one partition are told apart in linear time', () => {
   const repeat = (words: Uint32Array): Uint32Array =>
     Uint32Array.from({ length: words.length * count }, (_, i) => words[i % words.length]!);
   const leaseIds = Uint32Array.from({ length: count * 4 }, (_, i) => (i % 4 === 1 ? i : 7));
-  const outcome = driver.plan({
+  const many = {
     ...command,
     itemCount: count,
     partitions: repeat(command.partitions),
@@ -201,6 +245,8 @@ test('many leases of one partition are told apart in linear time', () => {
     leaseKinds: new Uint8Array(count).fill(1),
     leaseIds,
     statuses: new Uint8Array(count).fill(ACK_STATUS.COMPLETED),
-  });
+  };
+  let outcome = driver.plan(many);
+  while (outcome.next !== undefined) outcome = driver.plan({ ...many, from: outcome.next });
   expect(outcome.errors.every((error) => error !== 0)).toBe(true);
 });

@@ -16,8 +16,12 @@ const BLOCKS_SEARCHED_MAX = 1024;
 const COMPARING_COST_BYTES = 16;
 const LOOK_UP_COST_BYTES = 256;
 
-/** Messages by offset. */
+/** Blocks ahead of a cursor that one target may search when no pop bounded what it may name. */
+const BLOCKS_AHEAD_MAX = 4096;
+
+/** Messages of a partition by offset. */
 interface OffsetRange {
+  readonly partitionRow: number;
   readonly from: number;
   readonly toExclusive: number;
 }
@@ -29,8 +33,8 @@ interface SearchBounds {
 }
 
 /** Resolves what it can in a batch that a pop delivered: it is as large as the pop made it. */
-export function searchBatch(context: PlanContext, { target }: AckWork, range: OffsetRange): void {
-  search(context, target.partitionRow, range, {});
+export function searchBatch(context: PlanContext, range: OffsetRange): void {
+  search(context, range, {});
   context.matcher.resolveRepeats();
 }
 
@@ -39,11 +43,10 @@ export function searchBatch(context: PlanContext, { target }: AckWork, range: Of
  * lies ahead of a cursor without a lease. Returns whether the budget sufficed.
  */
 export function searchAhead(context: PlanContext, work: AckWork, range: OffsetRange): boolean {
-  const { partitionRow } = work.target;
-  const isWhole = search(context, partitionRow, range, { budget: work.budget });
+  const isWhole = search(context, range, { budget: work.budget, blocks: BLOCKS_AHEAD_MAX });
   const last = Math.max(range.from, range.toExclusive - 1);
   // A conflating pop delivered the newest message.
-  if (!isWhole) search(context, partitionRow, { ...range, from: last }, { blocks: 1 });
+  if (!isWhole) search(context, { ...range, from: last }, { blocks: 1 });
   context.matcher.resolveRepeats();
   return isWhole;
 }
@@ -58,31 +61,34 @@ export function searchConsumed(
   work: AckWork,
   place: {
     readonly queue: QueueState;
+    readonly partitionRow: number;
     readonly next: number;
     readonly isOpen: (position: number) => boolean;
   },
 ): boolean {
   const { state } = context;
   const { command, target, verdicts, budget } = work;
-  const { queue, next, isOpen } = place;
+  const { queue, partitionRow, next, isOpen } = place;
   let hasUnknown = false;
   for (const [position, item] of target.items.entries()) {
     if (!isOpen(position)) continue;
     if (budget.isSpent) return false;
-    const { partitionRow } = target;
     const query = { partitionRow, words: command.txnHashes, at: item * ID_WORDS };
     state.openBlocks.charge(LOOK_UP_COST_BYTES);
     if (isRememberedBelow(state, queue, query, next)) verdicts.noops[item] = 1;
     else hasUnknown = true;
   }
-  return !hasUnknown || searchBelow(context, work, next);
+  return !hasUnknown || searchBelow(context, work, { partitionRow, next });
 }
 
 /** Looks for the open ids among the last messages that the group consumed, newest part first. */
-function searchBelow(context: PlanContext, work: AckWork, next: number): boolean {
+function searchBelow(
+  context: PlanContext,
+  work: AckWork,
+  { partitionRow, next }: { readonly partitionRow: number; readonly next: number },
+): boolean {
   const { state, matcher } = context;
   const { budget } = work;
-  const { partitionRow } = work.target;
   const bounds = { budget, blocks: BLOCKS_SEARCHED_MAX };
   let toExclusive = next;
   let left = context.limits.ackMessagesScannedMax;
@@ -90,7 +96,7 @@ function searchBelow(context: PlanContext, work: AckWork, next: number): boolean
   for (let size = 256; left > 0 && toExclusive > 0 && matcher.unresolved > 0; size *= 4) {
     const from = Math.max(0, toExclusive - Math.min(size, left));
     if (toExclusive <= state.partitions.logStart.get(partitionRow)) return true;
-    const isWhole = search(context, partitionRow, { from, toExclusive }, bounds);
+    const isWhole = search(context, { partitionRow, from, toExclusive }, bounds);
     // A second mention of an id found here means the same message, not an older one.
     matcher.resolveRepeats();
     if (!isWhole) return !budget.isSpent;
@@ -106,13 +112,13 @@ function searchBelow(context: PlanContext, work: AckWork, next: number): boolean
  */
 function search(
   context: PlanContext,
-  partitionRow: number,
   range: OffsetRange,
   { blocks: blocksMax = Infinity, budget }: SearchBounds,
 ): boolean {
   const { state, matcher } = context;
   const { blocks } = state;
   let left = blocksMax;
+  const { partitionRow } = range;
   let record = blocks.firstAtOrAfter(partitionRow, range.from);
   for (; record !== 0 && matcher.unresolved > 0; record = blocks.next(partitionRow, record)) {
     const baseOffset = blocks.baseOffset(record);

@@ -31,7 +31,8 @@ export interface AckVerdicts {
 
 /** Items of one partition and lease. */
 export interface AckTarget {
-  readonly partitionRow: number;
+  /** Number of the partition. It existed when the ack began. */
+  readonly partition: number;
   /** Positions in the command, ascending. */
   readonly items: number[];
 }
@@ -40,6 +41,7 @@ export interface AckTarget {
 interface FoundCursor {
   readonly queue: QueueState;
   readonly group: GroupState;
+  readonly partitionRow: number;
   readonly cursorRow: number;
 }
 
@@ -54,6 +56,7 @@ export interface AckWork {
 /** Where a target's items were looked for. */
 interface ResolvedPlace {
   readonly queue: QueueState;
+  readonly partitionRow: number;
   readonly next: number;
   readonly isWhole: boolean;
 }
@@ -68,13 +71,10 @@ export interface ExaminedTarget {
 /** Decides one target and applies its effects. */
 export function settleTarget(context: PlanContext, work: AckWork): void {
   const { budget } = work;
-  if (budget.isSpent) {
-    reject(work, ACK_ERROR.TOO_MUCH);
-    return;
-  }
+  budget.beginTarget();
   const found = findCursor(context.state, work);
-  if (found === undefined) {
-    reject(work, ACK_ERROR.UNRESOLVABLE);
+  if (typeof found === 'number') {
+    refuseTarget(work, found);
     return;
   }
   if (!isFenced(context.state, work, found.cursorRow)) {
@@ -93,12 +93,13 @@ export function examineTarget(context: PlanContext, work: AckWork): ExaminedTarg
   const { state } = context;
   const { command, target, verdicts, budget } = work;
   if (budget.isSpent) {
-    reject(work, ACK_ERROR.TOO_MUCH);
+    refuseTarget(work, ACK_ERROR.TOO_MUCH);
     return undefined;
   }
+  budget.beginTarget();
   const found = findCursor(state, work);
-  if (found === undefined) {
-    reject(work, ACK_ERROR.UNRESOLVABLE);
+  if (typeof found === 'number') {
+    refuseTarget(work, found);
     return undefined;
   }
   for (const item of target.items) {
@@ -115,7 +116,7 @@ export function examineTarget(context: PlanContext, work: AckWork): ExaminedTarg
   // A single letter is filed whatever its size.
   budget.letterBytesLeft -= deadLettersCostMax(context, settling);
   if (budget.letterBytesLeft < 0 && settling.marks.items.length > 1) {
-    reject(work, ACK_ERROR.TOO_MUCH);
+    refuseTarget(work, ACK_ERROR.TOO_MUCH);
   }
   return { work, settling, room: PROMISED_ROOM };
 }
@@ -141,19 +142,23 @@ function refuseFrom({ items, offsets }: Marks, verdicts: AckVerdicts, offset: nu
   });
 }
 
-/** The cursor that a target is about; undefined when its group has none there. */
-function findCursor(state: State, { command, target }: AckWork): FoundCursor | undefined {
-  const queue = state.queueOf(target.partitionRow)!;
+/** The cursor that a target is about, or the error of one that has none. */
+function findCursor(state: State, { command, target }: AckWork): FoundCursor | number {
+  const partitionRow = state.partitions.numbers.get(target.partition);
+  // It may have been removed since the step before.
+  const queue = partitionRow === 0 ? undefined : state.queueOf(partitionRow);
+  if (queue === undefined) return ACK_ERROR.UNKNOWN_PARTITION;
   const group = queue.groupByName(command.group);
-  const cursorRow = group === undefined ? 0 : state.cursors.find(target.partitionRow, group.number);
-  return group === undefined || cursorRow === 0 ? undefined : { queue, group, cursorRow };
+  const cursorRow = group === undefined ? 0 : state.cursors.find(partitionRow, group.number);
+  if (group === undefined || cursorRow === 0) return ACK_ERROR.UNRESOLVABLE;
+  return { queue, group, partitionRow, cursorRow };
 }
 
 /** Finds the offsets of a target's items and answers those that are not in its batch. */
 function resolveTarget(
   context: PlanContext,
   work: AckWork,
-  { queue, group, cursorRow }: FoundCursor,
+  { queue, group, partitionRow, cursorRow }: FoundCursor,
 ): Settling | undefined {
   const { cursors, partitions } = context.state;
   const { command, target } = work;
@@ -161,12 +166,13 @@ function resolveTarget(
   const isLeased = cursors.hasLease(cursorRow);
   const toExclusive = isLeased
     ? cursors.leaseToExclusive.get(cursorRow)
-    : partitions.tail.get(target.partitionRow);
+    : partitions.tail.get(partitionRow);
   context.matcher.start(command, target.items);
   let isWhole = true;
-  if (isLeased && !group.conflation) searchBatch(context, work, { from, toExclusive });
-  else isWhole = searchAhead(context, work, { from, toExclusive });
-  const marks = collectMarks(context, work, { queue, next: from, isWhole });
+  const range = { partitionRow, from, toExclusive };
+  if (isLeased && !group.conflation) searchBatch(context, range);
+  else isWhole = searchAhead(context, work, range);
+  const marks = collectMarks(context, work, { queue, partitionRow, next: from, isWhole });
   return marks === undefined ? undefined : { queue, cursorRow, marks, command };
 }
 
@@ -200,15 +206,17 @@ function answerSettled(context: PlanContext, work: AckWork, cursor: FoundCursor)
   const settled = cursors.settledLeaseId(cursorRow);
   const toExclusive = cursors.settledToExclusive.get(cursorRow);
   if (toExclusive === 0 || settled.some((word, i) => word !== command.leaseIds[at + i])) {
-    reject(work, ACK_ERROR.INVALID_LEASE);
+    refuseTarget(work, ACK_ERROR.INVALID_LEASE);
     return;
   }
   const from = cursors.settledFrom.get(cursorRow);
   matcher.start(command, target.items);
-  const range = { group: cursor.group.number, from, toExclusive };
+  const { partitionRow } = cursor;
+  const range = { partitionRow, from, toExclusive };
   if (cursor.group.conflation) searchAhead(context, work, range);
-  else searchBatch(context, work, range);
-  const hasDeadLetter = hasFiled(state, target.partitionRow, range);
+  else searchBatch(context, range);
+  const group = cursor.group.number;
+  const hasDeadLetter = hasFiled(state, partitionRow, { group, from, toExclusive });
   target.items.forEach((item, position) => {
     if (matcher.offset(position) < 0) {
       verdicts.errors[item] = ACK_ERROR.INVALID_LEASE;
@@ -257,11 +265,11 @@ function collectMarks(
 function answerUnresolved(context: PlanContext, work: AckWork, place: ResolvedPlace): void {
   const { matcher } = context;
   const { command, target, verdicts } = work;
-  const { queue, next, isWhole } = place;
+  const { queue, partitionRow, next, isWhole } = place;
   const isOpen = (position: number): boolean =>
     matcher.offset(position) < 0 &&
     command.statuses[target.items[position]!] === ACK_STATUS.COMPLETED;
-  const isKnown = isWhole && searchConsumed(context, work, { queue, next, isOpen });
+  const isKnown = isWhole && searchConsumed(context, work, { queue, partitionRow, next, isOpen });
   target.items.forEach((item, position) => {
     if (verdicts.noops[item] === 1) return;
     const offset = matcher.offset(position);
@@ -276,6 +284,10 @@ function asksForDeadLetter(status: number): boolean {
   return status === ACK_STATUS.FAILED || status === ACK_STATUS.DLQ;
 }
 
-function reject(work: AckWork, error: number): void {
-  for (const item of work.target.items) work.verdicts.errors[item] = error;
+/** Refuses all items of a target. */
+export function refuseTarget(
+  { target, verdicts }: Pick<AckWork, 'target' | 'verdicts'>,
+  error: number,
+): void {
+  for (const item of target.items) verdicts.errors[item] = error;
 }

@@ -24,7 +24,7 @@ const ID_SIZE = 16;
 const UTF8_BYTES_PER_UNIT = 3;
 
 /** What a letter counts for at least: the work beside its bytes. */
-const COST_BYTES_MIN = 1024;
+const COST_BYTES_MIN = 4096;
 
 /** Longest error text that is kept, in bytes of UTF-8. */
 const ERROR_BYTES_MAX = 8192;

@@ -226,7 +226,27 @@ function strongestAt(marks: Marks, offset: number): number {
 }
 
 /** The strongest mark of every named offset from `from` on, in the order of the offsets. */
-function strongestFrom(marks: Marks, from: number): readonly (readonly [number, Mark])[] {
+function* strongestFrom(marks: Marks, from: number): Generator<readonly [number, Mark]> {
+  if (!isAscending(marks.offsets)) {
+    yield* sortedFrom(marks, from);
+    return;
+  }
+  // As a rule: items in the order of their messages, each named once.
+  for (let i = 0; i < marks.items.length; i += 1) {
+    const offset = marks.offsets[i]!;
+    const item = marks.items[i]!;
+    if (offset >= from) yield [offset, { status: marks.statuses[item]!, item }];
+  }
+}
+
+function isAscending(offsets: readonly number[]): boolean {
+  for (let i = 1; i < offsets.length; i += 1) {
+    if (offsets[i]! <= offsets[i - 1]!) return false;
+  }
+  return true;
+}
+
+function sortedFrom(marks: Marks, from: number): readonly (readonly [number, Mark])[] {
   const byOffset = new Map<number, Mark>();
   for (let i = 0; i < marks.items.length; i += 1) {
     const offset = marks.offsets[i]!;

@@ -8,6 +8,9 @@ import { openBlock } from './blocks.ts';
 /** What a message counts for besides what is stored of it: the fields of its answer. */
 export const MESSAGE_OVERHEAD_BYTES = 256;
 
+/** What taking from a block counts for besides its messages: it has to be found and read. */
+const BLOCK_OVERHEAD_BYTES = 4096;
+
 /** A larger block of which only a part is wanted is measured message by message. */
 const MEASURED_BLOCK_BYTES_MIN = 64 * 1024;
 
@@ -39,7 +42,7 @@ export function takeSpans(
     const part = measure(state, record, { first, wanted, sizeBytesMax: sizeBytesMax - sizeBytes });
     const count = offset === from ? Math.max(1, part.count) : part.count;
     if (count > 0) spans.push(spanOf(state, record, first, count));
-    sizeBytes += part.sizeBytes;
+    sizeBytes += part.sizeBytes + BLOCK_OVERHEAD_BYTES;
     offset += count;
     if (count < wanted) break;
     record = blocks.next(row, record);

@@ -63,9 +63,8 @@ export function planTransaction(
  */
 function examineAck(context: PlanContext, command: AckCommand, budget: AckBudget): ExaminedAck {
   const verdicts = newVerdicts(command);
-  const keyOf = (_: AckCommand, item: number): number => command.partitions[item]!;
   const targets: ExaminedTarget[] = [];
-  for (const target of targetsOf(context, command, { verdicts, keyOf })) {
+  for (const target of targetsOf(context, command, { verdicts, byLease: false })) {
     const examined = examineTarget(context, { command, target, verdicts, budget });
     if (examined !== undefined) targets.push(examined);
   }

@@ -157,9 +157,10 @@ export class EngineDriver {
   constructor(limits: Partial<EngineLimits> = {}) {
     this.limits = { ...ENGINE_LIMITS_DEFAULT, ...limits };
     this.engine = new Engine({ payloads: this.payloads, limits: this.limits });
-    // Other hashes than the leader's: nothing may depend on the order of a table.
-    const tableSeed = 0x5eed;
-    this.replica = new Engine({ payloads: this.payloads, limits: this.limits, tableSeed });
+    // Other hashes than the leader's, and no place of a block in memory but the newest ones: nothing may
+    // depend on the order of a table or on a cache.
+    const replica = { tableSeed: 0x5eed, blockCache: { recentBytes: 0, lookedUpBytes: 0 } };
+    this.replica = new Engine({ payloads: this.payloads, limits: this.limits, ...replica });
     const clusterId = this.mintId();
     this.cycle(() => this.engine.planGenesis({ clusterId, hashKey: this.hashKey }));
   }
@@ -257,7 +258,9 @@ export class EngineDriver {
   /** Acks items of a group. */
   ack(items: readonly AckItem[], group?: string): AckedItem[] {
     const options = { hashKey: this.hashKey, ...(group === undefined ? {} : { group }) };
-    const outcome = this.plan(ackCommand(items, options));
+    const command = ackCommand(items, options);
+    let outcome = this.plan(command);
+    while (outcome.next !== undefined) outcome = this.plan({ ...command, from: outcome.next });
     return items.map((_, i) => ({
       ok: outcome.errors[i] === ACK_ERROR.NONE,
       error: ERROR_NAMES[outcome.errors[i] as keyof typeof ERROR_NAMES],
