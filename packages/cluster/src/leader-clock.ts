@@ -14,10 +14,9 @@ const SLEW_DIVISOR = 2000;
 /** What a new leader sets the log's time back by, so that leases of earlier leaders last longer. */
 export const HANDOVER_GRACE_US = 500_000;
 
-/** What the newest young entry, or the own leadership, said. */
+/** A point of the log's time from which it goes on with the monotonic clock. */
 interface SeenTime {
   readonly logUs: number;
-  /** When the log's time showed that, or surely goes on from there. */
   readonly monotonicUs: number;
 }
 
@@ -28,19 +27,23 @@ interface SeenTime {
  */
 export class LogTime {
   readonly #clock: Clock;
+  /** What the time surely goes on from. */
   #seen: SeenTime | undefined;
-  /** The newest term of which a stamped entry arrived. */
+  /** The newest term of which a stamped entry arrived, or that this node led in. */
   #term = 0;
-  /** Until then the leader of that term may let the time stand still, in monotonic time. */
+  /** The leader of that term may let the time stand still until then, in monotonic time, … */
   #settlesAtUs = 0;
+  /** … at this newest stamp of its. */
+  #stampUs: number | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** This node led until now, and this is what its clock says ({@link LeaderClock.runningUs}). */
-  know(logUs: number): void {
-    this.#seen = { logUs, monotonicUs: this.#clock.monotonicUs() };
+  /** This node led in `term`, and this is what its clock says ({@link LeaderClock.runningUs}). */
+  know(logUs: number, term: number): void {
+    this.#term = Math.max(this.#term, term);
+    this.#goOnFrom(logUs);
   }
 
   /** A message arrived; what it tells of the time counts whether or not the core takes it. */
@@ -61,31 +64,44 @@ export class LogTime {
 
   /** The log's time now; undefined when this process has not seen it pass. */
   nowUs(): number | undefined {
-    if (this.#seen === undefined) return undefined;
-    const elapsedUs = this.#clock.monotonicUs() - this.#seen.monotonicUs;
-    return this.#seen.logUs + Math.max(0, elapsedUs);
+    const monotonicUs = this.#clock.monotonicUs();
+    const runningUs = this.#seen && this.#seen.logUs + monotonicUs - this.#seen.monotonicUs;
+    if (this.#stampUs === undefined) return runningUs;
+    const stampedUs = this.#stampUs + Math.max(0, monotonicUs - this.#settlesAtUs);
+    return Math.max(runningUs ?? stampedUs, stampedUs);
   }
 
-  /** The leader of a new term may have set the time back: whoever follows next must not undo that. */
+  #goOnFrom(logUs: number): void {
+    this.#seen = { logUs, monotonicUs: this.#clock.monotonicUs() };
+    this.#stampUs = undefined;
+  }
+
+  /**
+   * The leader of a new term may have set the time back, and so may leaders in between whose entries
+   * were lost: whoever follows next must not undo that.
+   */
   #enterTerm(term: number): void {
     if (term <= this.#term) return;
+    const expectedUs = this.nowUs();
+    const setBackUs = (term - this.#term) * HANDOVER_GRACE_US;
+    if (expectedUs !== undefined) this.#goOnFrom(expectedUs - setBackUs);
     this.#term = term;
     this.#settlesAtUs = this.#clock.monotonicUs() + HANDOVER_GRACE_US;
-    const expectedUs = this.nowUs();
-    if (expectedUs !== undefined) this.know(expectedUs - HANDOVER_GRACE_US);
   }
 
   #observe({ head }: Entry): void {
     const { nowUs: logUs } = new EntryHeadReader(head);
     const monotonicUs = this.#clock.monotonicUs();
-    const expectedUs = this.nowUs();
-    if (this.#seen === undefined || expectedUs === undefined || logUs > expectedUs) {
-      this.#seen = { logUs, monotonicUs: Math.max(monotonicUs, this.#settlesAtUs) };
+    if (monotonicUs < this.#settlesAtUs) {
+      this.#stampUs = Math.max(logUs, this.#stampUs ?? logUs);
       return;
     }
+    const expectedUs = this.nowUs();
+    if (expectedUs === undefined || logUs > expectedUs) return this.#goOnFrom(logUs);
     // Late by what it travelled, which may be long; only as much as clocks drift is believed.
-    const driftUs = Math.floor((monotonicUs - this.#seen.monotonicUs) / SLEW_DIVISOR);
-    if (driftUs > 0) this.know(Math.max(logUs, expectedUs - driftUs));
+    const sinceUs = this.#seen?.monotonicUs ?? this.#settlesAtUs;
+    const driftUs = Math.floor((monotonicUs - sinceUs) / SLEW_DIVISOR);
+    if (driftUs > 0) this.#goOnFrom(Math.max(logUs, expectedUs - driftUs));
   }
 }
 

@@ -113,11 +113,12 @@ export class Leadership {
 
   /** Takes the new state; true when this ends a leadership that had planned. */
   changed(state: SoftState): boolean {
-    const leadsOn = state.role === 'leader' && state.term === this.#soft.term;
+    const { term } = this.#soft;
+    const leadsOn = state.role === 'leader' && state.term === term;
     if (state.leaderId !== this.#soft.leaderId) this.#heardUs = this.#parts.clock.monotonicUs();
     this.#soft = state;
     if (leadsOn || this.#clock === undefined) return false;
-    this.#logTime.know(this.#clock.runningUs());
+    this.#logTime.know(this.#clock.runningUs(), term);
     this.#clock = undefined;
     return true;
   }

@@ -21,6 +21,8 @@ interface GrantedLease {
   /** Log time of the grant, and world time at which it was seen committed. */
   readonly stampUs: number;
   readonly seenUs: number;
+  /** What {@link LeaseTime} had forgiven until then. */
+  readonly forgivenUs: number;
 }
 
 /** Watches claims by the world's own time. */
@@ -29,14 +31,21 @@ export class LeaseTime implements Invariant {
   readonly #facts: Facts;
   /** By lease id as text. */
   readonly #granted = new Map<string, GrantedLease>();
+  #term = 0;
+  /** Log time minus world time at the newest entry, at least. */
+  #aheadUs = 0;
+  /** By what leaders without knowledge of the time have put it forward, in all. */
+  #forgivenUs = 0;
 
   constructor(facts: Facts) {
     this.#facts = facts;
   }
 
   effect(effect: Effect, at: { index: number; nowUs: number }, entry: Entry): string | undefined {
-    if (effect.kind !== EFFECT.CURSOR_PUT || effect.leaseToExclusive === 0) return undefined;
     const { ledger, nowUs: seenUs } = this.#facts;
+    if (entry.term !== this.#term) this.#changeLeader(entry.term);
+    this.#aheadUs = at.nowUs - seenUs;
+    if (effect.kind !== EFFECT.CURSOR_PUT || effect.leaseToExclusive === 0) return undefined;
     const group = ledger.groupName(effect.group);
     const before = ledger.partition(effect.partition)?.cursors.get(group)?.latest;
     const lease = leaseText(effect.leaseId);
@@ -48,7 +57,9 @@ export class LeaseTime implements Invariant {
         return `entry ${at.index}, partition ${effect.partition}: ${violation}`;
     }
     const durationUs = effect.leaseExpiresUs - at.nowUs;
-    this.#granted.set(lease, { durationUs, term: entry.term, stampUs: at.nowUs, seenUs });
+    const { term } = entry;
+    const forgivenUs = this.#forgivenUs;
+    this.#granted.set(lease, { durationUs, term, stampUs: at.nowUs, seenUs, forgivenUs });
     return undefined;
   }
 
@@ -60,18 +71,27 @@ export class LeaseTime implements Invariant {
     // It was planned after it was asked for, and this claim before it is seen committed here.
     const passedUs = nowUs - askedUs;
     const moreUs = this.#moreUs(granted, term);
-    return passedUs >= granted.durationUs + moreUs - clockErrorUs
+    const forgivenUs = this.#forgivenUs - granted.forgivenUs;
+    return passedUs >= granted.durationUs + moreUs - forgivenUs - clockErrorUs
       ? undefined
       : `a lease of ${granted.durationUs} us and ${moreUs} us more was replaced ${passedUs} us after it was asked for`;
   }
 
-  /** What the leader of `term` owes to a lease, in microseconds; less than nothing if it could not know. */
+  /** One that has only its wall clock cannot know how far leaders before it have set the time back. */
+  #changeLeader(term: number): void {
+    this.#term = term;
+    const leader = this.#facts.leaders.get(term);
+    if (leader === undefined || leader.knowsTime) return;
+    const lagUs = EPOCH_US + leader.wallAheadUs - this.#aheadUs;
+    this.#forgivenUs += Math.max(0, lagUs - HANDOVER_US);
+  }
+
+  /** What the leader of `term` owes to a lease of an earlier one, in microseconds. */
   #moreUs(granted: GrantedLease, term: number): number {
     const leader = this.#facts.leaders.get(term);
     if (leader === undefined || term === granted.term) return 0;
     const wallUs = EPOCH_US + leader.wallAheadUs + granted.seenUs;
     const leftUs = Math.min(HANDOVER_US, HANDOVER_US - (wallUs - granted.stampUs));
-    if (!leader.knowsTime) return leftUs;
-    return leader.hasWallJumped ? 0 : Math.max(0, leftUs);
+    return leader.knowsTime && leader.hasWallJumped ? 0 : Math.max(0, leftUs);
   }
 }

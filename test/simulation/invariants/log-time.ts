@@ -48,11 +48,12 @@ export class LogTimePace implements Invariant {
   /** A leader knows the time by entries that may have been on their way for long, which sets it back. */
   #changeLeader(term: number): void {
     const { profile } = this.#facts;
+    const terms = term - this.#term;
     this.#term = term;
     const { stragglerUs } = profile.network;
     // What it knows may lie behind by another grace, while the leader before it let the time stand still.
     this.#aheadMinUs -=
-      2 * HANDOVER_US + stragglerUs + SLEEP_ELECTIONS_MAX * profile.electionMs * 1000;
+      (terms + 1) * HANDOVER_US + stragglerUs + SLEEP_ELECTIONS_MAX * profile.electionMs * 1000;
     // One that had only its wall clock undoes what leaders with wrong ones set back before it.
     const isKnown = this.#facts.leaders.get(term)?.knowsTime === true;
     if (!isKnown) this.#aheadMaxUs = Infinity;
