@@ -368,4 +368,42 @@ describe('removing dead letters', () => {
     const second = driver.admin({ ...remove, ...step, budget: 3 }, 'deletedDeadLetters');
     expect(second).toMatchObject({ deleted: 1, next: undefined });
   });
+
+  test('by address knows minted ids by their text, and no other spelling of it', () => {
+    const driver = new EngineDriver();
+    driver.push([{ queue: 'q' }, { queue: 'q', id: 'x' }]);
+    const popped = driver.pop({ queue: 'q', group: 'g', batch: 2 });
+    const items = popped.messages.map(({ partitionNumber: partition, id, lease }) => {
+      return { partition, id, lease, status: 'dlq' } as const;
+    });
+    driver.ack(items, 'g');
+    const [{ partition, id }] = items as [(typeof items)[0]];
+    const remove = (transactionId: string): number => {
+      const command = { kind: 'deleteDeadLetters', partition, transactionId } as const;
+      return driver.admin(command, 'deletedDeadLetters').deleted;
+    };
+    expect(remove(id.toUpperCase())).toBe(0);
+    expect(remove(id)).toBe(1);
+    expect(remove('x')).toBe(1);
+  });
+
+  test('by address reads no large payloads', () => {
+    const driver = new EngineDriver();
+    const payload = 'x'.repeat(200_000);
+    driver.push(Array.from({ length: 5 }, (_, i) => ({ queue: 'q', id: `m${i}`, data: payload })));
+    const popped = driver.pop({ queue: 'q', group: 'g', batch: 5 });
+    const items = popped.messages.map(({ partitionNumber: partition, id, lease }) => {
+      return { partition, id, lease, status: 'dlq' } as const;
+    });
+    driver.ack(items, 'g');
+    let bytesRead = 0;
+    const read = driver.payloads.payload.bind(driver.payloads);
+    driver.payloads.payload = (range) => {
+      bytesRead += range.toExclusive - range.from;
+      return read(range);
+    };
+    const remove = { kind: 'deleteDeadLetters', partition: 1, transactionId: 'm2' } as const;
+    expect(driver.admin(remove, 'deletedDeadLetters').deleted).toBe(1);
+    expect(bytesRead).toBeLessThan(5000);
+  });
 });

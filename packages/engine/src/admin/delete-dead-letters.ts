@@ -9,7 +9,10 @@ import type {
 } from '@queen-ts/protocol';
 import type { PlanContext } from '../plan/context.ts';
 import { stepOf } from '../plan/step.ts';
-import { readDeadLetter } from './dead-letter-record.ts';
+import { hasTransactionId, soughtId } from './dead-letter-record.ts';
+
+/** What one step of a search reads at most, beyond its last record, in bytes. */
+const STEP_BYTES_MAX = 2 * 1024 * 1024;
 
 /** Plans one step of a purge: newest first, over the dead letters of all queues. */
 export function planPurgeDeadLetters(
@@ -45,17 +48,19 @@ export function planDeleteDeadLetters(
   const { deadLetters } = state;
   const partitionRow = state.partitions.numbers.get(command.partition);
   let deleted = command.countedBefore ?? 0;
-  if (partitionRow === 0 || state.queueOf(partitionRow) === undefined) {
-    return outcome(deleted, undefined);
-  }
+  const { identity, openBlocks } = state;
+  const isKnown = partitionRow !== 0 && state.queueOf(partitionRow) !== undefined;
+  if (!isKnown || identity === undefined) return outcome(deleted, undefined);
+  const sought = soughtId(identity.hashKey, command.transactionId);
+  const costBytesEnd = openBlocks.costBytes + STEP_BYTES_MAX;
   const { from, budget } = stepOf(context, command);
   let row = firstBelow(context, partitionRow, from === 0 ? state.nextDeadLetter : from);
   let number = 0;
-  for (let i = 0; i < budget; i += 1) {
+  for (let i = 0; i < budget && openBlocks.costBytes < costBytesEnd; i += 1) {
     if (row === 0) return outcome(deleted, undefined);
     number = deadLetters.number.get(row);
     const older = deadLetters.olderOf(row);
-    if (readDeadLetter(state, row).transactionId === command.transactionId) {
+    if (hasTransactionId(state, row, sought)) {
       context.emit({ kind: EFFECT.DEAD_LETTER_DELETE, deadLetter: number });
       deleted += 1;
     }
