@@ -167,7 +167,10 @@ export class SnapshotSender {
       const answer = await this.#ask(transfer, call, limits.pieceUs);
       number += 1;
       if (answer.status !== 'go' || answer.next !== number) return undefined;
-      await this.#sleep(transfer, (bytes.length * 1_000_000) / limits.sendBytesPerSecond);
+      await this.#sleep(
+        transfer,
+        Math.ceil((bytes.length * 1_000_000) / limits.sendBytesPerSecond),
+      );
     }
     const finish = { kind: 'finish', transfer: name } as const;
     const finished = await this.#ask(transfer, finish, limits.finishUs);

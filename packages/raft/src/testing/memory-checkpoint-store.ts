@@ -94,6 +94,11 @@ export class MemoryCheckpointStore implements CheckpointStore {
     this.#isWriting = false;
   }
 
+  /** The newest one is damaged: the older one is all that is left. */
+  loseNewest(): void {
+    this.#stored.pop();
+  }
+
   /** From here on every write fails, as after ENOSPC. */
   failWrites(): void {
     this.#failed = true;
