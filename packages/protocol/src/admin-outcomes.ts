@@ -1,5 +1,6 @@
 // Outcomes of the commands of the control plane (`admin-commands.ts`).
 
+import type { Id128 } from './commands.ts';
 import type { PushOutcome } from './outcomes.ts';
 
 /** Result of one step of a seek. */
@@ -30,6 +31,8 @@ export interface SubscribeOutcome {
 /** Result of a replay. */
 export interface ReplayDeadLetterOutcome {
   readonly kind: 'replayDeadLetter';
+  /** The dead letter. */
+  readonly id: Id128;
   /** `gone`: there is no such dead letter. `duplicate`: nothing written, it stays. */
   readonly result: 'moved' | 'duplicate' | 'gone';
   readonly queue: string;

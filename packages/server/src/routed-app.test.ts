@@ -92,7 +92,7 @@ describe('errors', () => {
     ['overloaded', 429, '1'],
     ['no_leader', 503, '1'],
     ['timeout', 503, '1'],
-    ['storage_full', 507, null],
+    ['storage_full', 507, '5'],
     ['name_too_long', 413, null],
     ['bad_body', 400, null],
   ] as const)('%s becomes %i and is not logged', async (code, status, retryAfter) => {

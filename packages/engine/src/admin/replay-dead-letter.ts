@@ -20,7 +20,7 @@ export function planReplayDeadLetter(
   const row = deadLetterRow(state, command.id);
   const partitionRow = row === 0 ? 0 : state.deadLetters.partitionRow.get(row);
   const source = row === 0 ? undefined : state.queueOf(partitionRow);
-  if (source === undefined) return gone();
+  if (source === undefined) return gone(command);
   const record = readDeadLetter(state, row);
   const queue = command.queue ?? source.name;
   const partition = command.partition ?? state.partitions.names.nameText(partitionRow);
@@ -35,6 +35,7 @@ export function planReplayDeadLetter(
   if (isMoved) context.emit({ kind: EFFECT.DEAD_LETTER_DELETE, deadLetter: number });
   return {
     kind: 'replayDeadLetter',
+    id: command.id,
     result: isMoved ? 'moved' : 'duplicate',
     queue,
     partition,
@@ -76,9 +77,10 @@ function copyOf(
   };
 }
 
-function gone(): ReplayDeadLetterOutcome {
+function gone({ id }: ReplayDeadLetterCommand): ReplayDeadLetterOutcome {
   return {
     kind: 'replayDeadLetter',
+    id,
     result: 'gone',
     queue: '',
     partition: '',

@@ -1,12 +1,16 @@
 // Consumer groups: where they stand and how far behind (reference §9).
 
 import { GROUP_MODE } from '@queen-ts/protocol';
-import type { GroupMode, Id128 } from '@queen-ts/protocol';
+import type { GroupMode, Id128, RequestId } from '@queen-ts/protocol';
+import { memoryOf } from '../plan/repeats.ts';
 import type { GroupState, QueueState } from '../queue-state.ts';
 import { lagSeconds } from './counts.ts';
 import { TopList } from './top-list.ts';
 import { eachPartition } from './view.ts';
 import type { EngineView, Read } from './view.ts';
+
+/** What naming a request costs, in units of a read. */
+const HASH_UNITS = 64;
 
 /** Stored subscription of a registered group. */
 export interface GroupSubscription {
@@ -137,10 +141,24 @@ export function* readGroup(
   return views;
 }
 
-/** Names of the queues that know a group, with or without cursors, in order. */
-export function* readGroupQueues(view: EngineView, group: string): Read<readonly string[]> {
+/**
+ * Names of the queues that know a group, with or without cursors, in order.
+ * @param requestIdOf names a request for each queue: those where it was done before are there as well.
+ */
+export function* readGroupQueues(
+  view: EngineView,
+  group: string,
+  requestIdOf?: (queue: string) => RequestId,
+): Read<readonly string[]> {
   const queues = yield* queuesOfGroup(view, group);
-  return queues.map((queue) => queue.name);
+  const names = new Set(queues.map((queue) => queue.name));
+  if (requestIdOf === undefined) return [...names];
+  for (const name of view.state.queuesByName.keys()) {
+    const request = requestIdOf(name);
+    if (memoryOf(view.state, request).find(request.words) !== undefined) names.add(name);
+    if (view.spend(HASH_UNITS)) yield;
+  }
+  return [...names].toSorted();
 }
 
 /** A cursor that lags. */

@@ -245,6 +245,7 @@ describe('a replay', () => {
   });
   const outcome = {
     kind: 'replayDeadLetter',
+    id: ID,
     result: 'moved',
     queue: 'q',
     partition: 'p',
@@ -254,7 +255,7 @@ describe('a replay', () => {
   } as const;
 
   test('tells what became of the copy', () => {
-    const { status, body } = renderReplay(outcome, ID);
+    const { status, body } = renderReplay(outcome);
     expect(status).toBe(200);
     expect(DECODER.decode(body)).toBe(
       '{"success":true,"result":"moved","queue":"q","partition":"p","consumerGroup":"g","dlqId":' +
@@ -267,7 +268,7 @@ describe('a replay', () => {
       result: 'duplicate',
       push: push(PUSH_STATUS.DUPLICATE),
     } as const;
-    expect(JSON.parse(DECODER.decode(renderReplay(repeated, ID).body))).toMatchObject({
+    expect(JSON.parse(DECODER.decode(renderReplay(repeated).body))).toMatchObject({
       result: 'duplicate',
       replayedAs: { status: 'duplicate' },
       dlqRowRemoved: false,
@@ -276,7 +277,7 @@ describe('a replay', () => {
 
   test('that was refused is a conflict, and one of nothing is gone', () => {
     const errors = new Map([[0, { code: 'too_large', message: 'too large' } as const]]);
-    const refused = renderReplay({ ...outcome, push: push(PUSH_STATUS.ERROR, errors) }, ID);
+    const refused = renderReplay({ ...outcome, push: push(PUSH_STATUS.ERROR, errors) });
     expect(refused.status).toBe(409);
     expect(JSON.parse(DECODER.decode(refused.body))).toEqual({
       success: false,
@@ -285,6 +286,6 @@ describe('a replay', () => {
       dlqRowRemoved: false,
     });
     const gone = { ...outcome, result: 'gone', push: undefined } as const;
-    expect(renderReplay(gone, ID)).toBe(REPLAY_GONE);
+    expect(renderReplay(gone)).toBe(REPLAY_GONE);
   });
 });

@@ -2,7 +2,6 @@
 
 import { encodeUtf8, formatUuid, readIdWords } from '@queen-ts/base';
 import type { ReplayDeadLetterOutcome } from '../admin-outcomes.ts';
-import type { Id128 } from '../commands.ts';
 import { PUSH_STATUS } from '../outcomes.ts';
 
 /** An answer with its status. */
@@ -12,7 +11,7 @@ export interface ReplayAnswer {
 }
 
 /** Renders a replay that was planned. */
-export function renderReplay(outcome: ReplayDeadLetterOutcome, id: Id128): ReplayAnswer {
+export function renderReplay(outcome: ReplayDeadLetterOutcome): ReplayAnswer {
   const { result, push, queue, partition } = outcome;
   if (result === 'gone' || push === undefined) return REPLAY_GONE;
   const refusal = push.errors?.get(0);
@@ -21,7 +20,7 @@ export function renderReplay(outcome: ReplayDeadLetterOutcome, id: Id128): Repla
     const refused = { success: false, error, reason, dlqRowRemoved: false };
     return { status: 409, body: encodeUtf8(JSON.stringify(refused)) };
   }
-  const dlqId = formatUuid(id);
+  const dlqId = formatUuid(outcome.id);
   const isMoved = result === 'moved';
   const body = {
     success: true,

@@ -7,6 +7,8 @@ import { deadlineIn } from '../edge.ts';
 import type { Edge } from '../edge.ts';
 import type { Exchange } from './exchange.ts';
 import { parseQuery } from './query.ts';
+import { requestOptions } from './request-options.ts';
+import type { Write } from './request-options.ts';
 import { rawQuery } from './target.ts';
 import { withBody } from './with-body.ts';
 
@@ -31,13 +33,17 @@ interface AdminOutcomes {
   readonly maintenance: OutcomeOf<'maintenance'>;
 }
 
-/** Submits a command of the control plane. Throws its refusal as a BrokerError. */
+/**
+ * Submits a command of the control plane. Throws its refusal as a BrokerError.
+ * @param write the request that it comes from; `part` tells its commands apart if it has several.
+ */
 export async function submitAdmin<K extends keyof AdminOutcomes>(
   edge: Edge,
+  write: Write & { readonly part?: string },
   command: AdminCommand & { readonly kind: K },
 ): Promise<AdminOutcomes[K]> {
-  const deadlineUs = deadlineIn(edge, edge.config.statementTimeoutMs);
-  const outcome = await edge.broker.submit(command, { deadlineUs });
+  const timeoutMs = edge.config.statementTimeoutMs;
+  const outcome = await edge.broker.submit(command, requestOptions(edge, { ...write, timeoutMs }));
   if (outcome.kind === 'refused') throw refusal(outcome);
   // The planner answers each command with its own outcome.
   return outcome as AdminOutcomes[K];

@@ -11,6 +11,7 @@ import {
   renderDeadLetters,
   renderReplay,
   REPLAY_GONE,
+  ZERO_ID,
 } from '@queen-ts/protocol';
 import type { Id128, ReplayDeadLetterCommand, ReplayDeadLetterOutcome } from '@queen-ts/protocol';
 import type { Edge } from '../edge.ts';
@@ -19,6 +20,8 @@ import { bodyHandler, queryOf, readState, submitAdmin } from '../http/control.ts
 import type { Exchange } from '../http/exchange.ts';
 import { queryPage, readOptionalBody } from '../http/json-body.ts';
 import { pacedJson } from '../http/paced-json.ts';
+import { requestIds } from '../http/request-options.ts';
+import type { Write } from '../http/request-options.ts';
 import { pathSegment } from '../http/target.ts';
 import { ReplayBody } from '../schemas/dead-letters.ts';
 import type { Route } from './route.ts';
@@ -96,16 +99,16 @@ async function purgeDeadLetters(edge: Edge, exchange: Exchange): Promise<Respons
     const message = 'name the queue whose dead letters are to be removed';
     return json({ success: false, error: 'queue is required', message }, 400);
   }
-  const { deleted } = await submitAdmin(edge, {
-    kind: 'purgeDeadLetters',
-    queue,
-    group: group === '' ? undefined : group,
-  });
+  const { deleted } = await submitAdmin(
+    edge,
+    { exchange },
+    { kind: 'purgeDeadLetters', queue, group: group === '' ? undefined : group },
+  );
   return json({ success: true, queue, consumerGroup: group === '' ? null : group, deleted });
 }
 
 async function replayById(edge: Edge, exchange: Exchange, body: Uint8Array): Promise<Response> {
-  return replay(edge, body, async () => parseUuid(pathSegment(exchange, ID_SEGMENT)));
+  return replay(edge, { exchange, body }, async () => parseUuid(pathSegment(exchange, ID_SEGMENT)));
 }
 
 async function replayByMessage(
@@ -113,19 +116,21 @@ async function replayByMessage(
   exchange: Exchange,
   body: Uint8Array,
 ): Promise<Response> {
-  return replay(edge, body, async () => {
+  return replay(edge, { exchange, body }, async () => {
     const address = addressOf(exchange);
     if (address.partition === NO_PARTITION) return undefined;
-    return readState(edge, (view) => readDeadLetterId(view, address), 'leader');
+    const id = await readState(edge, (view) => readDeadLetterId(view, address), 'leader');
+    // A repeat finds the dead letter gone: no other has this id, but its key may be remembered.
+    return id ?? (requestIds(edge, { exchange, body }) === undefined ? undefined : ZERO_ID);
   });
 }
 
 async function replay(
   edge: Edge,
-  body: Uint8Array,
+  write: Write & { readonly body: Uint8Array },
   findId: () => Promise<Id128 | undefined>,
 ): Promise<Response> {
-  const destination = readDestination(body);
+  const destination = readDestination(write.body);
   if (destination === undefined) {
     edge.counters.countError('bad_request');
     const error = 'the body must be {} or {"queue"?, "partition"?} with names that are not empty';
@@ -142,15 +147,10 @@ async function replay(
   const id = await findId();
   if (id === undefined) return jsonBytes(REPLAY_GONE.body, REPLAY_GONE.status);
   const messageId = edge.ids.mint(1);
-  const outcome = await submitReplay(edge, {
-    kind: 'replayDeadLetter',
-    id,
-    queue,
-    partition,
-    messageId,
-  });
+  const command = { kind: 'replayDeadLetter', id, queue, partition, messageId } as const;
+  const outcome = await submitReplay(edge, write, command);
   if (outcome === undefined) return jsonBytes(REPLAY_GONE.body, REPLAY_GONE.status);
-  const answer = renderReplay(outcome, id);
+  const answer = renderReplay(outcome);
   return jsonBytes(answer.body, answer.status);
 }
 
@@ -160,16 +160,17 @@ async function replay(
  */
 async function submitReplay(
   edge: Edge,
+  write: Write,
   command: ReplayDeadLetterCommand,
 ): Promise<ReplayDeadLetterOutcome | undefined> {
   try {
-    return await submitAdmin(edge, command);
+    return await submitAdmin(edge, write, command);
   } catch (error) {
     if (!(error instanceof BrokerError) || error.code !== 'encryption_required') throw error;
   }
   const letter = await readState(edge, (view) => readDeadLetterById(view, command.id), 'leader');
   if (letter === undefined) return undefined;
-  return submitAdmin(edge, edge.encryption.sealReplay({ letter, command }));
+  return submitAdmin(edge, write, edge.encryption.sealReplay({ letter, command }));
 }
 
 interface Destination {
@@ -195,7 +196,11 @@ async function deleteByMessage(edge: Edge, exchange: Exchange): Promise<Response
   const { deleted } =
     partition === NO_PARTITION
       ? { deleted: 0 }
-      : await submitAdmin(edge, { kind: 'deleteDeadLetters', partition, transactionId });
+      : await submitAdmin(
+          edge,
+          { exchange },
+          { kind: 'deleteDeadLetters', partition, transactionId },
+        );
   if (deleted > 0) return json({ success: true, partitionId, transactionId, deleted });
   const error = 'Message not found';
   const message = 'no dead letter has this address, and live messages cannot be deleted';

@@ -9,6 +9,7 @@ import { json } from '../http/answers.ts';
 import { bodyHandler, queryOf, readState, submitAdmin } from '../http/control.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { readJsonBody, readOptionalBody } from '../http/json-body.ts';
+import { requestIds } from '../http/request-options.ts';
 import { pathSegment } from '../http/target.ts';
 import { SeekBody, SubscriptionBody } from '../schemas/consumer-groups.ts';
 import type { Route } from './route.ts';
@@ -55,7 +56,13 @@ export function groupChangeRoutes(edge: Edge): readonly Route[] {
 
 async function deleteEverywhere(edge: Edge, exchange: Exchange): Promise<Response> {
   const group = pathSegment(exchange, GROUP_SEGMENT);
-  const queues = await readState(edge, (view) => readGroupQueues(view, group), 'leader');
+  const requestIdOf = requestIds(edge, { exchange });
+  // A repeat finds the group gone: it asks for what was answered where it was.
+  const queues = await readState(
+    edge,
+    (view) => readGroupQueues(view, group, requestIdOf),
+    'leader',
+  );
   return json(await deleteGroup(edge, exchange, { group, queues, queueName: null }));
 }
 
@@ -84,7 +91,11 @@ async function deleteGroup(
     const names = from.queues.slice(start, start + DELETIONS_AT_ONCE);
     const outcomes = await Promise.all(
       names.map((queue) =>
-        submitAdmin(edge, { kind: 'deleteGroup', queue, group, withRegistration }),
+        submitAdmin(
+          edge,
+          { exchange, part: queue },
+          { kind: 'deleteGroup', queue, group, withRegistration },
+        ),
       ),
     );
     for (const [position, outcome] of outcomes.entries()) {
@@ -111,7 +122,8 @@ async function subscribe(edge: Edge, exchange: Exchange, body: Uint8Array): Prom
   if (fromUs === undefined) {
     throw new BrokerError('bad_request', 'subscriptionTimestamp must be an ISO 8601 time');
   }
-  const { queuesUpdated } = await submitAdmin(edge, { kind: 'subscribe', group, fromUs });
+  const command = { kind: 'subscribe', group, fromUs } as const;
+  const { queuesUpdated } = await submitAdmin(edge, { exchange, body }, command);
   return json({
     success: true,
     consumerGroup: group,
@@ -138,13 +150,14 @@ async function seek(
     return json({ success: false, error }, 400);
   }
   refuseLongNames({ queue: queueName, partition: partition ?? '', group: consumerGroup });
-  const { found, partitionsUpdated } = await submitAdmin(edge, {
+  const command = {
     kind: 'seek',
     queue: queueName,
     partition,
     group: consumerGroup,
     target: target.to,
-  });
+  } as const;
+  const { found, partitionsUpdated } = await submitAdmin(edge, { exchange, body }, command);
   if (!found) {
     const error = `${partition === undefined ? 'Queue' : 'Queue or partition'} not found`;
     return json({ success: false, error, consumerGroup, queueName, partitionsUpdated: 0 }, 404);

@@ -17,9 +17,10 @@ export function maintenanceRoutes(edge: Edge): readonly Route[] {
   const show = async (render: Render): Promise<Response> =>
     json(render(await readState(edge, readMaintenance)));
   const change = (requests: 'push' | 'pop', render: Render): Route['handler'] =>
-    bodyHandler(edge, async (_exchange, body) => {
+    bodyHandler(edge, async (exchange, body) => {
       const { enabled } = readJsonBody(MaintenanceBody, body);
-      const flags = await submitAdmin(edge, { kind: 'maintenance', requests, paused: enabled });
+      const command = { kind: 'maintenance', requests, paused: enabled } as const;
+      const flags = await submitAdmin(edge, { exchange, body }, command);
       // Every node follows the flag as soon as it has applied the entry.
       return json({ ...render(flags), mirrored: true });
     });

@@ -10,7 +10,6 @@ import {
   renderPopRefusal,
 } from '@queen-ts/protocol';
 import type { EmptyReason, PopContext, PopOutcome, PopPath, PopRequest } from '@queen-ts/protocol';
-import type { ServerResponse } from 'node:http';
 import { deadlineIn } from '../edge.ts';
 import type { Edge } from '../edge.ts';
 import { empty, jsonBytes, text } from '../http/answers.ts';
@@ -19,6 +18,7 @@ import { refusedAnswer } from '../http/error-answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { paced } from '../http/paced.ts';
 import { parseQuery } from '../http/query.ts';
+import { requestIds } from '../http/request-options.ts';
 import { pathSegment, rawQuery } from '../http/target.ts';
 import type { Route } from './route.ts';
 import { methodNotAllowed } from './unknown.ts';
@@ -97,7 +97,7 @@ class PopHandler {
     if (this.#inHand >= popsMax) throw tooManyPops();
     this.#inHand += 1;
     try {
-      return await this.#claim(request, path, exchange.env?.outgoing);
+      return await this.#claim(request, path, exchange);
     } finally {
       this.#inHand -= 1;
     }
@@ -106,12 +106,15 @@ class PopHandler {
   async #claim(
     { command, wait, timeoutMs }: PopRequest,
     path: PopPath,
-    outgoing: ServerResponse | undefined,
+    exchange: Exchange,
   ): Promise<Response> {
     const { broker, counters } = this.#edge;
+    const outgoing = exchange.env?.outgoing;
     const signal = outgoing === undefined ? new AbortController().signal : clientSignal(outgoing);
     const deadlineUs = deadlineIn(this.#edge, timeoutMs);
-    const outcome = await broker.pop(command, { deadlineUs, wait, signal });
+    // A claim under a lease needs no key: unless it is acked it comes back.
+    const requestId = command.autoAck ? requestIds(this.#edge, { exchange })?.('') : undefined;
+    const outcome = await broker.pop(command, { deadlineUs, wait, signal, requestId });
     if (outcome.kind === 'refused') return refusedAnswer(outcome, counters);
     assert(outcome.kind === 'pop', () => `a pop came to ${outcome.kind}`);
     const body = await this.#render(outcome, path.kind === 'labels' ? '' : path.queue);

@@ -32,8 +32,10 @@ export function engineEdge(
   edge.broker.view = () => driver.engine.view(driver.nowUs);
   edge.broker.payloads = driver.payloads;
   edge.broker.onEncrypts = (queue) => driver.engine.encrypts(queue);
-  edge.broker.onPop = (command) => driver.cycle(() => driver.engine.plan(command));
-  edge.broker.onSubmit = (command) => driver.cycle(() => driver.engine.plan(command));
+  edge.broker.onPop = (command, { requestId }) =>
+    driver.cycle(() => driver.engine.plan(command, requestId));
+  edge.broker.onSubmit = (command, { requestId }) =>
+    driver.cycle(() => driver.engine.plan(command, requestId));
   const send = async (
     method: string,
     path: string,

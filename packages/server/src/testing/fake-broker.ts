@@ -30,7 +30,8 @@ export class FakeBroker implements Broker {
   view: (() => EngineView) | undefined;
   statusFields: Partial<BrokerStatus> = {};
   payloads: PayloadReader = { payload: () => unexpected('payloads') };
-  onSubmit: (command: WriteCommand) => Outcome | Promise<Outcome> = () => unexpected('submit');
+  onSubmit: (command: WriteCommand, options: RequestOptions) => Outcome | Promise<Outcome> = () =>
+    unexpected('submit');
   onPop: (command: PopCommand, options: PopOptions) => Outcome | Promise<Outcome> = () =>
     unexpected('pop');
 
@@ -42,7 +43,7 @@ export class FakeBroker implements Broker {
   async submit(command: WriteCommand, options: RequestOptions): Promise<Outcome> {
     this.commands.push(command);
     this.deadlines.push(options.deadlineUs);
-    return this.onSubmit(command);
+    return this.onSubmit(command, options);
   }
 
   async pop(command: PopCommand, options: PopOptions): Promise<Outcome> {

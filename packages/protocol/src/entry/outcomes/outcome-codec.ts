@@ -234,6 +234,7 @@ function pushOf({ push }: TransactionCommand): PushCommand {
 function writeReplay(writer: ByteWriter, outcome: OutcomeOf<'replayDeadLetter'>): void {
   const { push } = outcome;
   if (push === undefined) throw new CodecError('a replay without a push');
+  writeId(writer, outcome.id);
   writer.string(outcome.queue);
   writer.string(outcome.partition);
   writer.string(outcome.group);
@@ -245,6 +246,7 @@ function writeReplay(writer: ByteWriter, outcome: OutcomeOf<'replayDeadLetter'>)
 function readReplay(reader: ByteReader): Outcome {
   return {
     kind: 'replayDeadLetter',
+    id: readId(reader),
     result: 'moved',
     queue: reader.string(),
     partition: reader.string(),
