@@ -2,6 +2,7 @@
 // them. An answer is released by (term, index), never by index alone (I14).
 
 import { assert } from '@queen-ts/base';
+import { BrokerError } from '@queen-ts/protocol';
 import type { PayloadReader } from '@queen-ts/protocol';
 import { Fifo } from './fifo.ts';
 import type { Settlement } from './planner.ts';
@@ -70,6 +71,21 @@ export class InFlight implements PayloadReader {
     const entry = this.#byIndex.get(range.index);
     if (entry !== undefined) return entry.payload.subarray(range.from, range.toExclusive);
     assert(this.#log !== undefined, () => `payload of entry ${range.index} before the log is open`);
-    return this.#log.payload(range);
+    try {
+      return this.#log.payload(range);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      const message = 'a message was removed while the answer that names it was on its way';
+      throw new BrokerError('retry', message, { cause: error });
+    }
   }
+}
+
+/**
+ * Whether what an answer names was removed while the answer was on its way, or a snapshot is taking the
+ * log's place just now: no damage. A plan or a read that starts now would not name it.
+ */
+function isGone(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return error.code === 'LOG_COMPACTED' || error.code === 'STORE_CLOSED';
 }
