@@ -225,7 +225,7 @@ function responseObject(
   );
   const headers = [
     ...own,
-    ...(status === 429 || (status === 503 && codes.length > 0) ? (['Retry-After'] as const) : []),
+    ...(status === 429 || (status >= 503 && codes.length > 0) ? (['Retry-After'] as const) : []),
   ];
   const content = {
     ...(schemas.length === 0 ? {} : { [JSON_TYPE]: jsonMedia(schemas, { schema, example }) }),

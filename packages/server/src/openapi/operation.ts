@@ -122,6 +122,9 @@ export const BODY_READ_ERRORS: readonly ErrorCode[] = [
   'overloaded',
 ];
 
+/** Reads and pops that show payloads: one of another key cannot be. */
+export const KEY_ERRORS: readonly ErrorCode[] = ['encryption_key_mismatch'];
+
 /** A parameter of the query that cannot be read. */
 export const BAD_QUERY: AnswerShape = {
   description: 'A query parameter cannot be read; the text names it.',

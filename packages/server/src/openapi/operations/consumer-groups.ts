@@ -169,6 +169,7 @@ const DELETE_METADATA: QueryParameter = {
 
 const DELETE = {
   method: 'delete',
+  takesIdempotencyKey: true,
   section: 'Consumer groups',
   query: [DELETE_METADATA],
   errors: WRITE_ERRORS,
@@ -185,6 +186,7 @@ const DELETED = {
 
 const SEEK = {
   method: 'post',
+  takesIdempotencyKey: true,
   section: 'Consumer groups',
   description:
     'To the end, or before the first append at or after a time. Live leases are dropped; ' +
@@ -260,6 +262,7 @@ const CHANGES: readonly Operation[] = [
     method: 'post',
     path: `${GROUP}/subscription`,
     id: 'subscribe',
+    takesIdempotencyKey: true,
     section: 'Consumer groups',
     summary: 'Changes where a group starts in partitions it has not read.',
     body: {

@@ -13,7 +13,14 @@ import {
   ReplayRefused,
 } from '../../schemas/dead-letters.ts';
 import { DEAD_LETTER_ID, MESSAGE_ID, MICROSECONDS, PARTITION_ID } from '../examples.ts';
-import { BAD_QUERY, pageParameters, READ_ERRORS, textFilter, WRITE_ERRORS } from '../operation.ts';
+import {
+  BAD_QUERY,
+  KEY_ERRORS,
+  pageParameters,
+  READ_ERRORS,
+  textFilter,
+  WRITE_ERRORS,
+} from '../operation.ts';
 import type { Operation } from '../operation.ts';
 
 const MESSAGE = '/api/v1/messages/{partitionId}/{transactionId}';
@@ -21,6 +28,7 @@ const MESSAGE = '/api/v1/messages/{partitionId}/{transactionId}';
 const REPLAY = {
   method: 'post',
   section: 'Dead letters',
+  takesIdempotencyKey: true,
   description:
     'One step: a copy at the end of the destination, under the transaction id `dlq:<id>`, and the ' +
     'dead letter is gone. Without a body it goes back to where it came from.',
@@ -76,7 +84,7 @@ const REPLAY = {
       },
     },
   },
-  errors: [...WRITE_ERRORS, 'storage_full'],
+  errors: [...WRITE_ERRORS, ...KEY_ERRORS, 'storage_full'],
 } as const satisfies Partial<Operation>;
 
 /** The operations. */
@@ -121,7 +129,7 @@ export const DEAD_LETTER_OPERATIONS: readonly Operation[] = [
       },
       400: BAD_QUERY,
     },
-    errors: READ_ERRORS,
+    errors: [...READ_ERRORS, ...KEY_ERRORS],
   },
   {
     method: 'delete',
@@ -129,6 +137,7 @@ export const DEAD_LETTER_OPERATIONS: readonly Operation[] = [
     id: 'purgeDeadLetters',
     section: 'Dead letters',
     summary: 'Removes the dead letters of a queue.',
+    takesIdempotencyKey: true,
     query: [
       { ...textFilter('queue', 'The queue.'), isRequired: true },
       textFilter('consumerGroup', 'Only those of this group.'),
@@ -169,6 +178,7 @@ export const DEAD_LETTER_OPERATIONS: readonly Operation[] = [
     id: 'deleteMessage',
     section: 'Dead letters',
     summary: 'Removes the dead letters of a message, of all groups.',
+    takesIdempotencyKey: true,
     description: 'A live message cannot be deleted.',
     answers: {
       200: {

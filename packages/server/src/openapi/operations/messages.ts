@@ -20,6 +20,7 @@ import {
 import {
   BAD_QUERY,
   BODY_READ_ERRORS,
+  KEY_ERRORS,
   pageParameters,
   READ_ERRORS,
   textFilter,
@@ -125,7 +126,7 @@ const MESSAGES: readonly Operation[] = [
         example: { error: 'Message not found' },
       },
     },
-    errors: READ_ERRORS,
+    errors: [...READ_ERRORS, ...KEY_ERRORS],
   },
 ];
 
@@ -136,6 +137,7 @@ const OFFSET_READS: readonly Operation[] = [
     ...READ,
     path: '/api/v1/fetch',
     id: 'fetch',
+    errors: [...BODY_READ_ERRORS, ...KEY_ERRORS],
     summary: 'Reads messages from an offset on, without cursor or lease.',
     description: 'Waits up to `maxWaitMs` until there are `minBytes`. Reads what this node has.',
     body: {

@@ -43,6 +43,7 @@ const SHOW = { method: 'get', section: 'Maintenance', errors: READ_ERRORS } as c
 
 const CHANGE = {
   method: 'post',
+  takesIdempotencyKey: true,
   section: 'Maintenance',
   body: {
     schema: MaintenanceBody,

@@ -119,6 +119,7 @@ const ANSWERS: Operation['answers'] = {
 
 const SHARED = {
   method: 'get',
+  takesIdempotencyKey: true,
   section: 'Pop',
   answers: ANSWERS,
   errors: [
@@ -131,7 +132,7 @@ const SHARED = {
     'timeout',
     'outcome_unknown',
     'shutting_down',
-    'storage_full',
+    'encryption_key_mismatch',
   ],
 } as const satisfies Partial<Operation>;
 
