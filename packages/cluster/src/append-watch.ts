@@ -3,6 +3,7 @@
 
 import { highWatermark, partitionsCreated } from '@queen-ts/engine';
 import type { EngineView } from '@queen-ts/engine';
+import type { CancelSignal } from './broker.ts';
 import type { BrokerLimits } from './limits.ts';
 import { tooManyWaits } from './refusals.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -19,7 +20,7 @@ export interface AppendMark {
 export interface WaitOptions {
   /** From now, in microseconds. */
   readonly waitUs: number;
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
 }
 
 interface Wait {

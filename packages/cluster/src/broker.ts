@@ -6,6 +6,7 @@ import type {
   Outcome,
   PayloadReader,
   PopCommand,
+  PopOutcome,
   PushCommand,
   RequestId,
 } from '@queen-ts/protocol';
@@ -51,12 +52,20 @@ export interface ReadOptions extends RequestOptions {
   readonly from: 'node' | 'leader';
 }
 
+/** The part of an AbortSignal that waiting needs: thousands wait in a node, and those are heavy. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  /** Calls `listener` once, when it aborts. A signal may take one listener at a time only. */
+  addEventListener(event: 'abort', listener: () => void, options?: { readonly once: true }): void;
+  removeEventListener(event: 'abort', listener: () => void): void;
+}
+
 /** How a pop waits. */
 export interface PopOptions extends RequestOptions {
   /** Whether an empty pop parks until something becomes claimable or the deadline passes. */
   readonly wait: boolean;
   /** Aborts when the client is gone; what the pop had just claimed is given back. */
-  readonly signal: AbortSignal;
+  readonly signal: CancelSignal;
 }
 
 /** What `/health` and the metrics show. */
@@ -108,7 +117,9 @@ export interface Broker {
   waitForAppends(marks: readonly AppendMark[], options: WaitOptions): Promise<boolean>;
   /** Whether a queue encrypts its messages, as far as this node has heard; false when there is none. */
   encrypts(queue: string): boolean;
-  /** Payload bytes of delivered messages. */
+  /** Payload bytes of what this pop delivered, for as long as it is rendered. */
+  payloadsOf(outcome: PopOutcome): PayloadReader;
+  /** Payload bytes of messages that a read has shown. */
   readonly payloads: PayloadReader;
   /** Key of the cluster's transaction-id hash: four words, fixed for its lifetime. */
   readonly hashKey: Uint32Array;

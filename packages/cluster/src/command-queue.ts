@@ -85,7 +85,7 @@ export class CommandQueue {
 }
 
 /** Says which lane a command waits in. */
-function laneOf(kind: Command['kind']): Lane {
+export function laneOf(kind: Command['kind']): Lane {
   switch (kind) {
     case 'ack':
     case 'extend':

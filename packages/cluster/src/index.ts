@@ -2,6 +2,11 @@
 
 export { DiskGate } from './disk-gate.ts';
 export { BROKER_LIMITS_DEFAULT } from './limits.ts';
+export { Member } from './member/member.ts';
+export { parsePlace, placeText } from './member/places.ts';
+export { MEMBER_COUNT_MAX } from '@queen-ts/raft';
+export { LOG_LIMITS_DEFAULT } from './log-upkeep/limits.ts';
+export { SNAPSHOT_REQUEST_KIND } from './log-upkeep/snapshot-calls.ts';
 export { openBroker, startBroker } from './start-broker.ts';
 export { isLoopbackHost, parseAddress, peerSecurityProblem } from './transport/addresses.ts';
 export { TcpTransport } from './transport/tcp-transport.ts';
@@ -11,13 +16,22 @@ export type { AppendMark, WaitOptions } from './append-watch.ts';
 export type {
   Broker,
   BrokerStatus,
+  CancelSignal,
   PopOptions,
   ReadOptions,
   RequestOptions,
   WriteCommand,
 } from './broker.ts';
 export type { DiskMarks, VoterDisk } from './disk-gate.ts';
+export type { ClusterAdmin } from './member/cluster-admin.ts';
+export type { MemberOptions } from './member/member.ts';
+export type { MemberView, NodeView } from './member/membership-view.ts';
+export type { Place } from './member/places.ts';
+export type { NodeId } from '@queen-ts/raft';
 export type { BrokerLimits } from './limits.ts';
+export type { LogLimits } from './log-upkeep/limits.ts';
+export type { LogUpkeepCounters } from './log-upkeep/log-upkeep.ts';
+export type { SnapshotRequester } from './log-upkeep/snapshot-sender.ts';
 export type { Scheduler } from './scheduler.ts';
 export type { NodeBroker } from './node-broker.ts';
 export type { BrokerOptions, ClusterOptions } from './start-broker.ts';

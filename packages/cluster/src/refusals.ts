@@ -1,6 +1,7 @@
 // The errors that the broker itself answers with, worded once.
 
 import { BrokerError } from '@queen-ts/protocol';
+import type { Command } from '@queen-ts/protocol';
 import type { Request } from './request.ts';
 
 /** The pop's client is gone; nobody reads this. */
@@ -51,7 +52,12 @@ export function notPlanned(isLeaderKnown: boolean): BrokerError {
 
 /** The entry is proposed and not known to be durable: only who can tell by id should try again. */
 export function inDoubt(request: Request): BrokerError {
-  const code = request.command.kind === 'push' ? 'timeout' : 'outcome_unknown';
+  return inDoubtOf(request.command.kind);
+}
+
+/** The same for a command of this kind, wherever it was planned. */
+export function inDoubtOf(kind: Command['kind']): BrokerError {
+  const code = kind === 'push' ? 'timeout' : 'outcome_unknown';
   return new BrokerError(code, 'the outcome is unknown: it was not durable before the deadline');
 }
 
@@ -94,4 +100,10 @@ export function notLeading(): BrokerError {
 /** A change of the cluster itself that may or may not come to be. */
 export function outcomeUnknown(why: string): BrokerError {
   return new BrokerError('outcome_unknown', `the outcome is unknown: ${why}`);
+}
+
+/** What was claimed can be read neither here nor at the leader; the claim went back. */
+export function payloadsMissing(cause: unknown): BrokerError {
+  const message = 'the leader was lost before it sent what was claimed; the claim was given back';
+  return new BrokerError('retry', message, { cause });
 }

@@ -2,7 +2,7 @@
 
 import { UuidMinter } from '@queen-ts/base';
 import type { Clock, Rng } from '@queen-ts/base';
-import type { Broker } from '@queen-ts/cluster';
+import type { Broker, ClusterAdmin } from '@queen-ts/cluster';
 import type { Logger } from 'pino';
 import type { Config } from './config/config.ts';
 import { Encryption } from './encryption/encryption.ts';
@@ -32,6 +32,8 @@ export type EdgeConfig = Pick<
 /** What an edge is built from. */
 export interface EdgeParts {
   readonly broker: Broker;
+  /** Changes and views of the cluster. */
+  readonly admin: Pick<ClusterAdmin, keyof ClusterAdmin>;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly config: EdgeConfig;

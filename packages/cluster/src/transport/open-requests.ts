@@ -3,6 +3,7 @@
 
 import type { Clock } from '@queen-ts/base';
 import type { NodeId } from '@queen-ts/raft';
+import type { CancelSignal } from '../broker.ts';
 import type { Scheduler } from '../scheduler.ts';
 import type { ResponseFrame } from './request-codec.ts';
 import { PeerRequestError } from './transport.ts';
@@ -50,7 +51,7 @@ export class OpenRequests {
   }
 
   /** Opens a request; the promise settles by one of the calls below. */
-  open(options: { readonly deadlineUs: number; readonly signal?: AbortSignal | undefined }): {
+  open(options: { readonly deadlineUs: number; readonly signal?: CancelSignal | undefined }): {
     readonly id: number;
     readonly answer: Promise<Uint8Array>;
   } {

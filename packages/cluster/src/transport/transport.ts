@@ -3,6 +3,7 @@
 
 import type { Id128 } from '@queen-ts/base';
 import type { Message, NodeId } from '@queen-ts/raft';
+import type { CancelSignal } from '../broker.ts';
 import type { PeerAddress } from './addresses.ts';
 import type { RefusalReason } from './refusal.ts';
 
@@ -44,7 +45,7 @@ export interface PeerRequestOptions {
   /** Monotonic microseconds of this node's clock after which the answer is of no use. */
   readonly deadlineUs: number;
   /** Aborts when nobody waits for the answer any more; the peer is told. */
-  readonly signal?: AbortSignal;
+  readonly signal?: CancelSignal;
 }
 
 /**

@@ -10,6 +10,8 @@ import { hostname } from 'node:os';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { EncryptionSettings } from '../encryption/encryption.ts';
+import { readCluster, readPromoteLag, readReadyLag } from './cluster-settings.ts';
+import type { ClusterSettings } from './cluster-settings.ts';
 import { badValue } from './config-error.ts';
 import { readEncryption } from './encryption-settings.ts';
 import { readBoolean, readChoice, readInteger, readText } from './environment.ts';
@@ -49,6 +51,12 @@ export interface Config extends EncryptionSettings {
   readonly diskHighPercent: number;
   /** They are taken again once less than this is used; at most the high mark. */
   readonly diskLowPercent: number;
+  /** Undefined for a node that is alone. */
+  readonly cluster: ClusterSettings | undefined;
+  /** Entries that a learner may lag behind and still be promoted. */
+  readonly promoteLagEntriesMax: number;
+  /** Committed entries that this node may have to apply and still be ready. */
+  readonly readyLagEntriesMax: number;
   readonly electionTimeoutMs: number;
   readonly heartbeatMs: number;
   readonly logLevel: LogLevel;
@@ -88,11 +96,16 @@ export function readConfig(environment: Environment): Config {
     fallback: 30_000,
   });
   const popTimeoutMs = readPopTimeout(environment);
+  const nodeId = readNodeId(environment);
+  const cluster = readCluster(environment, nodeId);
   return {
     port: readInteger(environment, 'PORT', { min: 0, max: 65_535, fallback: PORT_DEFAULT }),
     bindAddress: readBindAddress(environment),
     dataDirectory: resolve(readText(environment, 'QUEEN_RAFT_DIR') ?? 'data'),
-    nodeId: readNodeId(environment),
+    nodeId,
+    cluster,
+    promoteLagEntriesMax: readPromoteLag(environment),
+    readyLagEntriesMax: readReadyLag(environment),
     bodyBytesMax: readSize(environment, 'QUEEN_MAX_BODY_BYTES', BODY_BYTES_MAX_DEFAULT),
     entryBytesMax: readSize(environment, 'QUEEN_RAFT_ENTRY_MAX_BYTES', ENTRY_BYTES_MAX_DEFAULT),
     popTimeoutMs,
@@ -108,7 +121,7 @@ export function readConfig(environment: Environment): Config {
     ...readEncryption(environment),
     ...readUpkeep(environment),
     ...readDiskMarks(environment),
-    ...readRaftTimes(environment),
+    ...readRaftTimes(environment, cluster !== undefined),
     logLevel: readChoice(environment, 'LOG_LEVEL', LOG_LEVELS, 'info'),
     logJson: readBoolean(environment, 'QUEEN_LOG_JSON', false),
   };
@@ -197,16 +210,17 @@ function readDiskMarks(
 
 function readRaftTimes(
   environment: Environment,
+  isMember: boolean,
 ): Pick<Config, 'electionTimeoutMs' | 'heartbeatMs'> {
   const electionTimeoutMs = readInteger(environment, 'QUEEN_RAFT_ELECTION_MS', {
     min: 20,
     max: 60_000,
-    fallback: 150,
+    fallback: isMember ? 1000 : 150,
   });
   const heartbeatMs = readInteger(environment, 'QUEEN_RAFT_HEARTBEAT_MS', {
     min: 10,
     max: 30_000,
-    fallback: Math.min(50, Math.floor(electionTimeoutMs / 2)),
+    fallback: Math.min(isMember ? 100 : 50, Math.floor(electionTimeoutMs / 2)),
   });
   if (heartbeatMs * 2 > electionTimeoutMs) {
     throw badValue(

@@ -8,9 +8,6 @@ import type { Environment } from './environment.ts';
 
 /** Refused when set to anything. The value is never shown: some are secrets. */
 const REFUSED_WHEN_SET: ReadonlyMap<string, string> = new Map([
-  ['QUEEN_RAFT_PEERS', 'clusters of several nodes'],
-  ['QUEEN_RAFT_LISTEN', 'clusters of several nodes'],
-  ['QUEEN_RAFT_TOKEN', 'clusters of several nodes'],
   ['QUEEN_RAFT_FORCE_RECOVER', 'recovery of a lost quorum'],
   ['QUEEN_RAFT_APPLY_SKIP', 'stepping over an entry'],
   ['QUEEN_LINK_SOURCE', 'standby clusters'],
@@ -22,14 +19,10 @@ const REFUSED_WHEN_ON: ReadonlyMap<string, string> = new Map([
   ['JWT_ENABLED', 'authentication'],
   ['QUEEN_TENANCY_HEADER', 'tenancy'],
   ['QUEEN_KV_TRUSTED_PROXY', 'tenancy'],
-  ['QUEEN_RAFT_JOIN', 'clusters of several nodes'],
   ['QUEEN_LINK_STANDBY', 'standby clusters'],
   ['QUEEN_KAFKA_EMBEDDED', 'the Kafka facade'],
   ['QUEEN_S3_EMBEDDED', 'the S3 sink'],
 ]);
-
-const REPLICATORS_ONE_NODE: readonly string[] = ['local'];
-const REPLICATORS_CLUSTER: readonly string[] = ['raft', 'openraft'];
 
 /** Variables that have an effect. */
 const SUPPORTED: ReadonlySet<string> = new Set([
@@ -38,6 +31,12 @@ const SUPPORTED: ReadonlySet<string> = new Set([
   'QUEEN_RAFT_DIR',
   'QUEEN_RAFT_NODE_ID',
   'QUEEN_RAFT_REPLICATOR',
+  'QUEEN_RAFT_PEERS',
+  'QUEEN_RAFT_LISTEN',
+  'QUEEN_RAFT_TOKEN',
+  'QUEEN_RAFT_JOIN',
+  'QUEEN_RAFT_PROMOTE_MAX_LAG',
+  'QUEEN_RAFT_READY_LAG_ENTRIES',
   'QUEEN_MAX_BODY_BYTES',
   'QUEEN_RAFT_ENTRY_MAX_BYTES',
   'DEFAULT_TIMEOUT',
@@ -69,15 +68,6 @@ export function refuseUnsupported(environment: Environment): void {
   }
   for (const [name, feature] of REFUSED_WHEN_ON) {
     if (readBoolean(environment, name, false)) throw notInThisBuild(name, feature);
-  }
-  const replicator = readText(environment, 'QUEEN_RAFT_REPLICATOR')?.toLowerCase() ?? 'local';
-  if (REPLICATORS_CLUSTER.includes(replicator)) {
-    throw notInThisBuild('QUEEN_RAFT_REPLICATOR', 'clusters of several nodes');
-  }
-  if (!REPLICATORS_ONE_NODE.includes(replicator)) {
-    throw new ConfigError(
-      `QUEEN_RAFT_REPLICATOR=${JSON.stringify(replicator)} is not valid: use local`,
-    );
   }
 }
 

@@ -1,12 +1,12 @@
 // The composition root: builds a node from real parts and tears it down again. Everything below it
 // takes its clock, randomness, disk and network as arguments.
 
-import { BROKER_LIMITS_DEFAULT, DiskGate, startBroker } from '@queen-ts/cluster';
-import type { Broker, BrokerOptions } from '@queen-ts/cluster';
-import { ENGINE_LIMITS_DEFAULT } from '@queen-ts/engine';
+import { DiskGate } from '@queen-ts/cluster';
+import type { Member } from '@queen-ts/cluster';
 import { openDataDirectory } from '@queen-ts/storage';
 import type { DataDirectory } from '@queen-ts/storage';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics } from 'prom-client';
 import { createApp } from '../app.ts';
@@ -17,14 +17,15 @@ import { HttpServer } from '../http-server.ts';
 import { EdgeCounters } from '../metrics/edge-counters.ts';
 import { addDisk } from '../metrics/disk.ts';
 import { createRegistry } from '../metrics/registry.ts';
-import { newClusterIdentity } from './genesis.ts';
+import { nodeIdOf, openMember } from './open-member.ts';
 import { createStartingApp } from './starting-app.ts';
-import { runAfter, SYSTEM_CLOCK, SYSTEM_SCHEDULER, SystemRng } from './system.ts';
+import { runAfter, SYSTEM_CLOCK, SystemRng } from './system.ts';
 
 /** How long requests in flight may take once the node stops; less than its watchdog allows. */
 const CLOSE_GRACE_MS = 8_500;
 
-const DAY_US = 86_400_000_000;
+/** How long a member that stops waits for requests that other members answer. */
+const DRAIN_MS = 4_000;
 
 /** What a node tells its owner. */
 export interface NodeOptions {
@@ -82,9 +83,10 @@ interface NodeParts extends NodeOptions {
 
 async function serve(config: Config, parts: NodeParts): Promise<RunningNode> {
   const { server, address, directory, disk, log, rng, onFailure: crash } = parts;
-  let broker: Broker;
+  let member: Member;
   try {
-    broker = await startBroker(brokerOptions(config, parts));
+    member = await openMember(config, parts);
+    await member.start();
     await disk.start();
   } catch (error) {
     await directory.close();
@@ -93,7 +95,8 @@ async function serve(config: Config, parts: NodeParts): Promise<RunningNode> {
     // Opening checkpoints and log adds to them.
     for (const warning of directory.warnings) log.warn({ warning }, 'data directory');
   }
-  const edge = createEdge({ broker, clock: SYSTEM_CLOCK, rng, config, log, crash });
+  const { broker, admin } = member;
+  const edge = createEdge({ broker, admin, clock: SYSTEM_CLOCK, rng, config, log, crash });
   const registry = createRegistry(edge);
   addDisk(registry, disk);
   collectDefaultMetrics({ register: registry });
@@ -102,7 +105,11 @@ async function serve(config: Config, parts: NodeParts): Promise<RunningNode> {
     // New connections end first; then parked pops are answered, which lets their connections end.
     const closed = server.close(CLOSE_GRACE_MS);
     await disk.stop();
-    await broker.stop();
+    await member.handOver();
+    member.endPops();
+    // What came before is answered by the next leader, as long as this node can still ask it.
+    if (config.cluster !== undefined) await Promise.race([closed, pause(DRAIN_MS)]);
+    await member.stop();
     await closed;
     await directory.close();
   };
@@ -113,36 +120,4 @@ function createDiskWatch(config: Config, log: Logger): DiskWatch {
   const { diskHighPercent, diskLowPercent, dataDirectory, nodeId } = config;
   const gate = new DiskGate({ high: diskHighPercent / 100, low: diskLowPercent / 100 });
   return new DiskWatch({ nodeId, dataDirectory, gate, log });
-}
-
-function brokerOptions(
-  config: Config,
-  { directory, disk, rng, onFailure }: NodeParts,
-): BrokerOptions {
-  return {
-    nodeId: nodeIdOf(config),
-    incarnation: directory.identity.incarnation,
-    hardState: directory.hardState,
-    checkpoints: directory.checkpoints,
-    openLog: (onEntry, from) => directory.openLog({ onEntry, from }),
-    clock: SYSTEM_CLOCK,
-    rng,
-    scheduler: SYSTEM_SCHEDULER,
-    diskGate: disk.gate,
-    engineLimits: { ...ENGINE_LIMITS_DEFAULT, entryBytesMax: config.entryBytesMax },
-    limits: {
-      ...BROKER_LIMITS_DEFAULT,
-      retentionIntervalUs: config.retentionIntervalMs * 1000,
-      partitionIdleUs: config.partitionCleanupDays * DAY_US,
-    },
-    electionMs: config.electionTimeoutMs,
-    heartbeatMs: config.heartbeatMs,
-    genesis: newClusterIdentity(SYSTEM_CLOCK, rng),
-    onFailure,
-  };
-}
-
-/** Brands the number, whose range the configuration has checked. */
-function nodeIdOf(config: Config): BrokerOptions['nodeId'] {
-  return config.nodeId as BrokerOptions['nodeId'];
 }

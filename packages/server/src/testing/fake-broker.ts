@@ -35,6 +35,10 @@ export class FakeBroker implements Broker {
   onPop: (command: PopCommand, options: PopOptions) => Outcome | Promise<Outcome> = () =>
     unexpected('pop');
 
+  payloadsOf(): PayloadReader {
+    return this.payloads;
+  }
+
   onEncrypts: (queue: string) => boolean = () => false;
 
   onWait: (marks: readonly AppendMark[], options: WaitOptions) => boolean = () =>

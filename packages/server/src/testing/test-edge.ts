@@ -9,6 +9,7 @@ import type { EdgeEnv } from '../http/exchange.ts';
 import { HttpServer } from '../http-server.ts';
 import { createRegistry } from '../metrics/registry.ts';
 import { createLog } from '../process/log.ts';
+import { fakeAdmin } from './fake-admin.ts';
 import { FakeBroker } from './fake-broker.ts';
 import { RawClient } from './raw-client.ts';
 
@@ -18,6 +19,7 @@ export const TEST_NOW_US = 5_000_000;
 /** What a test works with. */
 export interface TestEdge {
   readonly broker: FakeBroker;
+  readonly admin: ReturnType<typeof fakeAdmin>;
   readonly edge: Edge;
   readonly app: Hono<EdgeEnv>;
   /** Records of the log, as JSON. */
@@ -50,8 +52,10 @@ export function testEdge(
     storesPlaintextWithoutKey: false,
     ...options.config,
   };
+  const admin = fakeAdmin();
   const edge = createEdge({
     broker,
+    admin,
     clock: {
       wallUs: options.wallUs ?? ((): number => 1_700_000_000_000_000),
       monotonicUs: () => TEST_NOW_US,
@@ -65,7 +69,7 @@ export function testEdge(
     crash: (error) => void crashes.push(error),
     ...(options.popsMax === undefined ? {} : { popsMax: options.popsMax }),
   });
-  return { broker, edge, app: createApp(edge, createRegistry(edge)), lines, crashes };
+  return { broker, admin, edge, app: createApp(edge, createRegistry(edge)), lines, crashes };
 }
 
 /** Serves an app on a free port until `close`. */
