@@ -24,12 +24,17 @@ export function rawQuery(exchange: Exchange): string {
   return end < 0 ? target.slice(start + 1) : target.slice(start + 1, end);
 }
 
+/** The undecoded path segment at `position`; 0 is the one behind the first slash. */
+export function rawSegment(exchange: Exchange, position: number): string {
+  return exchange.req.path.split('/')[position + 1] ?? '';
+}
+
 /**
  * Decodes the path segment at `position`; 0 is the one behind the first slash.
  * Throws `bad_request` when it is not valid percent-encoded UTF-8.
  */
 export function pathSegment(exchange: Exchange, position: number): string {
-  const segment = exchange.req.path.split('/')[position + 1] ?? '';
+  const segment = rawSegment(exchange, position);
   if (!segment.includes('%')) return segment;
   try {
     return decodeURIComponent(segment);

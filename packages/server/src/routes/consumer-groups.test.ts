@@ -94,6 +94,13 @@ describe('one group', () => {
   });
 });
 
+test('a group called lagging is shown where its name is spelled another way', async () => {
+  edge.driver.push({ queue: 'q' });
+  edge.driver.pop({ queue: 'q', group: 'lagging' });
+  expect(await edge.get(`${GROUPS}/lagging`)).toEqual([]);
+  expect(await edge.get(`${GROUPS}/%6Cagging`)).toMatchObject({ q: { kind: 'queen' } });
+});
+
 describe('lagging cursors', () => {
   test('come oldest first and only beyond the minimum', async () => {
     edge.driver.push({ queue: 'old' });

@@ -10,7 +10,7 @@ import { bodyHandler, queryOf, readState } from '../http/control.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { queryPage, readJsonBody } from '../http/json-body.ts';
 import { arrayPieces, objectPieces, pacedJson, Pieces } from '../http/paced-json.ts';
-import { pathSegment } from '../http/target.ts';
+import { pathSegment, rawSegment } from '../http/target.ts';
 import { POSITIONS_MAX, PositionsBody } from '../schemas/consumer-groups.ts';
 import type { Route } from './route.ts';
 import { methodNotAllowed } from './unknown.ts';
@@ -46,8 +46,9 @@ export function consumerGroupRoutes(edge: Edge): readonly Route[] {
       method: 'GET',
       path: '/api/v1/consumer-groups/:group',
       handler: (exchange) => {
-        const group = pathSegment(exchange, GROUP_SEGMENT);
-        return group === LAGGING ? listLagging(edge, exchange) : showGroup(edge, group);
+        // As it was sent: a group of this name can be asked for as `%6Cagging`.
+        if (rawSegment(exchange, GROUP_SEGMENT) === LAGGING) return listLagging(edge, exchange);
+        return showGroup(edge, pathSegment(exchange, GROUP_SEGMENT));
       },
     },
     {

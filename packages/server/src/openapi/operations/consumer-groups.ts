@@ -97,6 +97,7 @@ const READS: readonly Operation[] = [
     routePath: GROUP_ROUTE,
     id: 'listLagging',
     summary: 'Lists cursors that are far behind, the oldest first.',
+    description: 'A group of the name `lagging` is shown by `/consumer-groups/%6Cagging`.',
     query: [
       {
         name: 'minLagSeconds',
