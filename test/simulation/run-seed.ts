@@ -123,6 +123,7 @@ class Run {
     if (world.violation !== undefined) return;
     nemesis.heal();
     await this.#recover();
+    nemesis.restore();
     await this.#drain();
     await this.#agree();
     if (world.violation === undefined) cluster.observer.suite.tell('finished');
@@ -168,10 +169,11 @@ class Run {
 
   /** Every node that can run has applied everything. */
   async #agree(): Promise<void> {
-    const { nodes, observer } = this.#cluster;
-    await this.#until('every node applies everything', DRAIN_US, () => {
-      return nodes.every((node) => {
-        if (node.isLost) return true;
+    const { observer } = this.#cluster;
+    const { memberships } = observer;
+    await this.#until('every member applies everything', DRAIN_US, () => {
+      return memberships.members().every((node) => {
+        if (node.isLost) return false;
         const replica = node.running?.broker?.replica;
         return replica?.isCurrent === true && replica.appliedIndex === observer.committed.lastIndex;
       });

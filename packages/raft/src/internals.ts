@@ -3,3 +3,4 @@
 
 export { Core } from './core.ts';
 export { RaftLog } from './log.ts';
+export { MembershipHistory } from './membership.ts';

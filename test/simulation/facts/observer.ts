@@ -1,7 +1,8 @@
 // Watches a running cluster and turns what it sees into facts: who leads, what is durable, what is
 // committed, what each node applied.
 
-import type { CheckpointMeta, Entry, Message } from '@queen-ts/raft';
+import { memberOf } from '@queen-ts/raft';
+import type { CheckpointMeta, Entry, Membership, Message, NodeId } from '@queen-ts/raft';
 import type { Facts } from '../invariants/invariant.ts';
 import { InvariantSuite } from '../invariants/suite.ts';
 import type { Process } from '../nodes/process.ts';
@@ -13,6 +14,7 @@ import { History } from './history.ts';
 import type { Tie } from './history.ts';
 import { Leaders } from './leader-facts.ts';
 import { Ledger } from './ledger.ts';
+import { membershipIn, Memberships } from './memberships.ts';
 
 /** How fast leaders approach their wall clocks, in parts per million. */
 const SLEW_PPM = 500;
@@ -28,15 +30,20 @@ export class Observer implements NodeWatch, Facts {
   readonly history = new History();
   readonly suite: InvariantSuite;
   readonly leaders = new Leaders();
+  readonly memberships: Memberships;
   newestTerm = 0;
   /** Who was seen leading in the newest term; 0 before the first. */
   leaderId = 0;
   readonly #world: World;
   readonly #transmit: (message: Message) => void;
 
-  /** @param transmit hands a message to the network. */
-  constructor(world: World, transmit: (message: Message) => void) {
+  /**
+   * @param founders the ids of the founding members.
+   * @param transmit hands a message to the network.
+   */
+  constructor(world: World, founders: readonly NodeId[], transmit: (message: Message) => void) {
     this.#world = world;
+    this.memberships = new Memberships(this.nodes, founders);
     this.#transmit = transmit;
     this.suite = new InvariantSuite(world, this);
   }
@@ -132,6 +139,15 @@ export class Observer implements NodeWatch, Facts {
     this.leaders.add(term, process);
   }
 
+  /** A node that lost its disk counts again once the disk that it has now was admitted. */
+  #readmit(membership: Membership): void {
+    for (const node of this.nodes) {
+      const member = memberOf(membership, node.id);
+      const isAdmitted = member?.role === 'voter' && member.incarnation === node.disk.incarnation;
+      if (isAdmitted && !node.disk.hasDamage) node.isLost = false;
+    }
+  }
+
   #applied(process: Process, index: number): void {
     const entry = process.log?.peek(index);
     if (entry === undefined) {
@@ -146,6 +162,8 @@ export class Observer implements NodeWatch, Facts {
     this.suite.tell('committed', entry);
     try {
       this.committed.add(entry, this.newestTerm);
+      this.memberships.take(entry);
+      if (entry.type === 'membership') this.#readmit(membershipIn(entry));
       this.ledger.take(entry, (effect, at) => this.suite.tell('effect', effect, at, entry));
       this.suite.tell('taken', entry);
     } catch (error) {

@@ -2,6 +2,7 @@
 // back after a while. At most one node is ever lost for good.
 
 import { unreachable } from '@queen-ts/base';
+import { Operator } from './operator.ts';
 import type { Cluster } from '../nodes/cluster.ts';
 import type { SimNode } from '../nodes/sim-node.ts';
 import type { Dice } from '../world/dice.ts';
@@ -13,6 +14,7 @@ export class Nemesis {
   readonly #cluster: Cluster;
   readonly #world: World;
   readonly #dice: Dice;
+  readonly #operator: Operator;
   #hasLostNode = false;
   #isOver = false;
 
@@ -20,6 +22,10 @@ export class Nemesis {
     this.#cluster = cluster;
     this.#world = cluster.world;
     this.#dice = cluster.world.dice(3);
+    const kinds = cluster.world.profile.faultWeights.map(([kind, weight]) => weight > 0 && kind);
+    const mayLose = kinds.includes('wipe') || kinds.includes('bitFlip');
+    const mayLoseDisk = (): boolean => mayLose && !this.#hasLostNode && !this.#isOver;
+    this.#operator = new Operator(cluster, cluster.world.dice(4), mayLoseDisk);
   }
 
   /** Starts the faults. */
@@ -42,6 +48,11 @@ export class Nemesis {
       const refuses = node.isLost && node.disk.hasDamage;
       if (!refuses) node.start();
     }
+  }
+
+  /** After the end of the faults: gives every member that lost its disk its place back. */
+  restore(): void {
+    this.#operator.restore();
   }
 
   #scheduleNext(): void {
@@ -108,6 +119,14 @@ export class Nemesis {
         node.clock.skewUs += this.#dice.pick([-3_600_000_000, -200_000, 200_000, 3_600_000_000]);
         this.#cluster.observer.wallJumped(node);
         return;
+      case 'addMember':
+      case 'promote':
+      case 'demote':
+      case 'removeMember':
+      case 'removeLeader':
+      case 'overlappingChanges':
+      case 'wrongChange':
+        return this.#operator.perform(kind);
       default:
         unreachable(kind);
     }
@@ -149,15 +168,22 @@ export class Nemesis {
   }
 
   #flip(node: SimNode): void {
-    // A founder that was never heard is needed by everybody.
-    if (this.#hasLostNode || !this.#cluster.isFounded) return;
+    if (!this.#mayLose(node)) return;
     this.#hasLostNode = node.disk.flipBit();
+    // It learns that when it reads the record; the operator shall not count on it any more.
+    node.isLost = this.#hasLostNode;
   }
 
   #wipe(node: SimNode): void {
-    if (this.#hasLostNode || !this.#cluster.isFounded) return;
+    if (!this.#mayLose(node)) return;
     this.#hasLostNode = true;
     node.wipe();
+  }
+
+  /** A founder that was never heard is needed by everybody, and later a majority of the voters is. */
+  #mayLose(node: SimNode): boolean {
+    const { isFounded, observer } = this.#cluster;
+    return !this.#hasLostNode && isFounded && observer.memberships.canLose(node);
   }
 
   #cut(kind: FaultKind, victim: number): void {

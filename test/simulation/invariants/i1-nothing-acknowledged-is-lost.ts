@@ -1,7 +1,9 @@
-// I1: what is committed is durable on a majority of the disks, whatever was acknowledged is committed,
-// and in the end it is on every node and has reached every group, or is a dead letter of it.
+// I1: what is committed is durable on a majority of the voters' disks, whatever was acknowledged is
+// committed, and in the end it is on every member and has reached every group, or is a dead letter.
 
-import type { Entry } from '@queen-ts/raft';
+import type { Entry, Membership, Message } from '@queen-ts/raft';
+import { isMajority } from '../facts/memberships.ts';
+import type { Process } from '../nodes/process.ts';
 import type { Facts, Invariant } from './invariant.ts';
 import { isSameEntry } from './log-matching.ts';
 
@@ -9,33 +11,62 @@ import { isSameEntry } from './log-matching.ts';
 export class NothingAcknowledgedIsLost implements Invariant {
   readonly name = 'I1 nothing acknowledged is lost';
   readonly #facts: Facts;
+  /** The highest commit index that the leader of a term spoke of. */
+  readonly #commitIndexes = new Map<number, number>();
 
   constructor(facts: Facts) {
     this.#facts = facts;
   }
 
-  committed(entry: Entry): string | undefined {
-    const { nodes } = this.#facts;
-    let copies = 0;
-    for (const { disk, isWiped } of nodes) {
-      // It may have held a copy when it was counted.
-      if (isWiped) copies += 1;
-      const written = disk.written(entry.index);
-      if (written !== undefined && isSameEntry(written, entry)) copies += 1;
-    }
-    return copies > nodes.length / 2
+  /** A leader that commits: a majority of the voters that it counts must hold the newest entry. */
+  sent(process: Process, message: Message): string | undefined {
+    if (message.kind !== 'append') return undefined;
+    const { term, commitIndex } = message;
+    const before = this.#commitIndexes.get(term);
+    if (before !== undefined && commitIndex <= before) return undefined;
+    this.#commitIndexes.set(term, commitIndex);
+    const entry = process.log?.peek(commitIndex);
+    // What it knew when it took office it learned as a follower.
+    if (before === undefined || entry === undefined) return undefined;
+    // The newest membership may have been appended after it counted, in the same breath.
+    const memberships = this.#facts.memberships.newestOf(process);
+    return this.#isOnMajority(entry, memberships)
       ? undefined
-      : `entry ${entry.index} of term ${entry.term} counts as committed and is durable on ${copies} nodes`;
+      : `leader ${message.from} of term ${term} commits up to ${commitIndex}, which is not durable on a majority`;
+  }
+
+  committed(entry: Entry): string | undefined {
+    return this.#isOnMajority(entry, this.#facts.memberships.possible())
+      ? undefined
+      : `entry ${entry.index} of term ${entry.term} counts as committed and is not durable on a majority`;
   }
 
   finished(): string | undefined {
     return this.#missingEntry() ?? this.#missingMessage();
   }
 
+  /** Whether the voters of one of the memberships decided for an entry. */
+  #isOnMajority(entry: Entry, memberships: readonly Membership[]): boolean {
+    return memberships.some(({ members }) => {
+      const voters = members.filter(({ role }) => role === 'voter');
+      const holders = voters.filter(({ id, incarnation }) => this.#holds(id, incarnation, entry));
+      return isMajority(holders.length, voters.length);
+    });
+  }
+
+  /** Whether a voter's disk holds an entry, or held it when it was lost. 0 stands for any disk. */
+  #holds(id: number, incarnation: number, entry: Entry): boolean {
+    const disks = this.#facts.nodes[id - 1]?.disks ?? [];
+    return disks.some((disk) => {
+      if (incarnation !== 0 && disk.incarnation !== incarnation) return false;
+      const written = disk.written(entry.index);
+      return written !== undefined && isSameEntry(written, entry);
+    });
+  }
+
   #missingEntry(): string | undefined {
-    const { nodes, committed } = this.#facts;
-    for (const node of nodes) {
-      if (node.isLost) continue;
+    const { memberships, committed } = this.#facts;
+    for (const node of memberships.members()) {
       for (let index = 1; index <= committed.lastIndex; index += 1) {
         const written = node.disk.written(index);
         if (written === undefined || !isSameEntry(written, committed.entry(index)!)) {

@@ -43,7 +43,7 @@ export class Digests implements Invariant {
 
   finished(): string | undefined {
     const expected = dump(this.#facts.committed.engine).join('\n');
-    for (const { id, running } of this.#facts.nodes) {
+    for (const { id, running } of this.#facts.memberships.members()) {
       const engine = running?.broker?.replica.engine;
       if (engine === undefined || engine.identity === undefined) continue;
       const rows = dump(engine).join('\n');

@@ -8,6 +8,7 @@ import type { CommittedLog } from '../facts/committed-log.ts';
 import type { Tie } from '../facts/history.ts';
 import type { Leaders } from '../facts/leader-facts.ts';
 import type { Ledger } from '../facts/ledger.ts';
+import type { Memberships } from '../facts/memberships.ts';
 import type { Process } from '../nodes/process.ts';
 import type { SimNode } from '../nodes/sim-node.ts';
 import type { Profile } from '../world/profile.ts';
@@ -17,6 +18,7 @@ export interface Facts {
   readonly nodes: readonly SimNode[];
   readonly committed: CommittedLog;
   readonly ledger: Ledger;
+  readonly memberships: Memberships;
   /** Messages that were acknowledged, by value; with the queue that they went to. */
   readonly acknowledged: ReadonlyMap<number, string>;
   /** Values that clients received, by queue and group. */

@@ -17,6 +17,7 @@ import { LeaderCompleteness } from './leader-completeness.ts';
 import { LeaseTime } from './lease-time.ts';
 import { LogTimePace } from './log-time.ts';
 import { LogMatching } from './log-matching.ts';
+import { MemberChanges } from './member-changes.ts';
 import { StateMachineSafety } from './state-machine-safety.ts';
 import { TermConsent } from './term-consent.ts';
 
@@ -36,8 +37,9 @@ export class InvariantSuite {
   constructor(world: World, facts: Facts) {
     this.#world = world;
     this.#invariants = [
-      new ElectionSafety(),
+      new ElectionSafety(facts),
       new TermConsent(facts),
+      new MemberChanges(),
       new LogMatching(),
       new LeaderCompleteness(facts),
       new StateMachineSafety(facts),

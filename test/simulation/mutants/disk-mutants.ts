@@ -25,6 +25,11 @@ export const DISK_MUTANTS: readonly Mutant[] = [
     disk: { swallowsErrors: true },
   },
   {
+    name: 'same-identity-again',
+    what: 'a new disk under the id of a node that lost its own counts as the old one',
+    disk: { keepsIdentity: true },
+  },
+  {
     name: 'reload-newer-state',
     what: 'a node starts with a state that is newer than what is committed',
     disk: { trustsTail: true },

@@ -29,3 +29,19 @@ export function replaceMethod<T extends object, K extends keyof T>(
     prototype[name] = original;
   };
 }
+
+/** Replaces a getter, as {@link replaceMethod} does a method. */
+export function replaceGetter<T extends object, K extends keyof T & string>(
+  prototype: T,
+  name: K,
+  make: (original: (this: T) => T[K]) => (this: T) => T[K],
+): () => void {
+  const property = Object.getOwnPropertyDescriptor(prototype, name);
+  if (property?.get === undefined) throw new Error(`${name} is no getter`);
+  // oxlint-disable-next-line typescript/unbound-method -- called with the receiver of the new one
+  const get = make(property.get as (this: T) => T[K]);
+  Object.defineProperty(prototype, name, { ...property, get });
+  return () => {
+    Object.defineProperty(prototype, name, property);
+  };
+}

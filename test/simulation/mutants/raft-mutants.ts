@@ -2,9 +2,9 @@
 
 import { RaftNode, votersOf } from '@queen-ts/raft';
 import type { Entry, PersistToken, Ready, ReadState } from '@queen-ts/raft';
-import { Core, RaftLog } from '@queen-ts/raft/internals';
+import { Core, MembershipHistory, RaftLog } from '@queen-ts/raft/internals';
 import type { Mutant } from './mutant.ts';
-import { replaceMethod } from './mutant.ts';
+import { replaceGetter, replaceMethod } from './mutant.ts';
 
 /** Undoes several replacements. */
 function all(...undo: readonly (() => void)[]): () => void {
@@ -144,6 +144,30 @@ const applyOutOfOrder: Mutant = {
     }),
 };
 
+/** A leader does not wait for a change of members before it makes the next one. */
+const overlappingChanges: Mutant = {
+  name: 'overlapping-changes',
+  what: 'a leader changes members while an earlier change is not committed',
+  install: () => {
+    let isProposing = false;
+    return all(
+      replaceMethod(RaftNode.prototype, 'proposeMembership', (proposeMembership) => {
+        return function (this: RaftNode, change) {
+          isProposing = true;
+          const result = proposeMembership.call(this, change);
+          isProposing = false;
+          return result;
+        };
+      }),
+      replaceGetter(MembershipHistory.prototype, 'latestIndex', (latestIndex) => {
+        return function (this: MembershipHistory): number {
+          return isProposing ? 0 : latestIndex.call(this);
+        };
+      }),
+    );
+  },
+};
+
 /** Planted bugs of the core. */
 export const RAFT_MUTANTS: readonly Mutant[] = [
   countSelfEarly,
@@ -152,4 +176,5 @@ export const RAFT_MUTANTS: readonly Mutant[] = [
   skipPreVote,
   skipReadBarrier,
   applyOutOfOrder,
+  overlappingChanges,
 ];

@@ -9,7 +9,7 @@ import type { World } from '../world/world.ts';
 import type { DiskBugs } from './disk.ts';
 import { SimNode } from './sim-node.ts';
 
-/** A cluster that was founded by all its nodes. Membership does not change yet. */
+/** A cluster that is founded by some of its nodes; the others may join it later. */
 export class Cluster {
   readonly world: World;
   readonly network: Network;
@@ -18,9 +18,11 @@ export class Cluster {
   constructor(world: World, bugs: DiskBugs) {
     this.world = world;
     this.network = new Network(world, (message) => this.#deliver(message));
-    this.observer = new Observer(world, (message) => this.network.send(message));
-    const voters = Array.from({ length: world.profile.nodes }, (_, i) => toNodeId(i + 1));
-    for (const id of voters) {
+    const { nodes, spares } = world.profile;
+    const ids = Array.from({ length: nodes + spares }, (_, i) => toNodeId(i + 1));
+    const voters = ids.slice(0, nodes);
+    this.observer = new Observer(world, voters, (message) => this.network.send(message));
+    for (const id of ids) {
       this.observer.nodes.push(new SimNode({ world, id, voters, bugs, watch: this.observer }));
     }
   }
@@ -40,7 +42,8 @@ export class Cluster {
   }
 
   start(): void {
-    for (const node of this.nodes) node.start();
+    const { nodes: founders } = this.world.profile;
+    for (const node of this.nodes.slice(0, founders)) node.start();
   }
 
   /** Lets time pass up to `untilUs`, or until something is wrong or over. */

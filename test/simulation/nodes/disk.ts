@@ -20,6 +20,8 @@ export interface DiskBugs {
   readonly swallowsErrors: boolean;
   /** The saved commit index claims the whole log. */
   readonly trustsTail: boolean;
+  /** A new disk has the identity of the one that was lost. */
+  readonly keepsIdentity: boolean;
 }
 
 /** A disk as it should be. */
@@ -29,6 +31,7 @@ export const NO_DISK_BUGS: DiskBugs = {
   acceptsDamage: false,
   swallowsErrors: false,
   trustsTail: false,
+  keepsIdentity: false,
 };
 
 /** One durable log record. */
@@ -109,6 +112,11 @@ export class SimDisk {
   /** Index of the last durable record, 0 when there is none. */
   get lastIndex(): number {
     return this.#records.length;
+  }
+
+  /** Durable entries of type membership, in order. */
+  get memberships(): readonly Entry[] {
+    return this.#records.flatMap(({ entry }) => (entry.type === 'membership' ? [entry] : []));
   }
 
   get hasDamage(): boolean {

@@ -37,7 +37,8 @@ export class SimNode implements ProcessHost {
   readonly #bugs: DiskBugs;
   readonly #skewUs: number;
   #generation = 0;
-  #wipeCount = 0;
+  /** Disks that were lost, oldest first. */
+  readonly formerDisks: SimDisk[] = [];
 
   constructor(options: {
     readonly world: World;
@@ -61,11 +62,6 @@ export class SimNode implements ProcessHost {
       skewUs: this.#skewUs,
     });
     this.disk = this.#newDisk();
-  }
-
-  /** Its first disk is gone. */
-  get isWiped(): boolean {
-    return this.#wipeCount > 0;
   }
 
   /** The process, when it is alive and not paused. */
@@ -98,10 +94,15 @@ export class SimNode implements ProcessHost {
     if (this.process?.isPaused === true) this.process.resume();
   }
 
+  /** Every disk that it ever had, the present one last. */
+  get disks(): readonly SimDisk[] {
+    return [...this.formerDisks, this.disk];
+  }
+
   /** Kills the process and replaces the disk by an empty one. */
   wipe(): void {
     this.crash('its disk is lost');
-    this.#wipeCount += 1;
+    this.formerDisks.push(this.disk);
     this.disk = this.#newDisk();
     this.isLost = true;
   }
@@ -148,7 +149,7 @@ export class SimNode implements ProcessHost {
   #newDisk(): SimDisk {
     return new SimDisk({
       nodeId: this.id,
-      incarnation: 1000 * (this.#wipeCount + 1) + this.id,
+      incarnation: 1000 * (this.#bugs.keepsIdentity ? 1 : this.disks.length) + this.id,
       bugs: this.#bugs,
       world: this.world,
       dice: this.#dice,

@@ -55,6 +55,7 @@ export class SimLogStore implements LogStore {
   readonly #user: StoreUser;
   readonly #latch: FailureLatch;
   readonly #live: Entry[];
+  readonly #memberships: Entry[];
   #isAppending = false;
 
   /** Reads and verifies what is durable; throws CORRUPTION when it is damaged. */
@@ -63,6 +64,7 @@ export class SimLogStore implements LogStore {
     this.#user = user;
     this.#latch = latch;
     this.#live = disk.readAll();
+    this.#memberships = this.#live.filter(({ type }) => type === 'membership');
   }
 
   // Nothing is compacted: checkpoints only shorten a start, the log keeps the messages.
@@ -76,6 +78,16 @@ export class SimLogStore implements LogStore {
 
   term(index: number): number | undefined {
     return index === 0 ? 0 : this.#live[index - 1]?.term;
+  }
+
+  /** The entries of type membership, in order. */
+  get memberships(): readonly Entry[] {
+    return this.#memberships;
+  }
+
+  membershipIndexes({ from, toExclusive }: { from: number; toExclusive: number }): number[] {
+    const indexes = this.#memberships.map(({ index }) => index);
+    return indexes.filter((index) => index >= from && index < toExclusive);
   }
 
   /** The entry at `index` without a look at its record; for the simulation's own checks. */
@@ -109,6 +121,8 @@ export class SimLogStore implements LogStore {
     assert(first !== undefined && first.index <= this.lastIndex + 1, 'append leaves a gap');
     this.#live.length = first.index - 1;
     this.#live.push(...entries);
+    while ((this.#memberships.at(-1)?.index ?? 0) >= first.index) this.#memberships.pop();
+    for (const entry of entries) if (entry.type === 'membership') this.#memberships.push(entry);
     await this.#latch.write(() => this.#disk.append(this.#user, entries));
     this.#isAppending = false;
   }

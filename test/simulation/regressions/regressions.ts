@@ -43,4 +43,19 @@ export const REGRESSIONS: readonly Regression[] = [
     property: 'leases last',
     what: 'entries of the own log, read at the start, were taken for news of the time',
   },
+  {
+    seed: 1027,
+    property: "the log's time keeps pace",
+    what: 'a follower let the stamps of a leader run on that let the time stand still',
+  },
+  {
+    seed: 1346,
+    property: 'I4 leases last',
+    what: 'a leader set the time back although it was behind by a change of leaders already',
+  },
+  {
+    seed: 1412,
+    property: "the log's time keeps pace",
+    what: 'a node did not hear of a leader that set the time back and whose entries were lost',
+  },
 ];

@@ -5,6 +5,18 @@ import { BROKER_LIMITS_DEFAULT } from '@queen-ts/cluster';
 import type { BrokerLimits } from '@queen-ts/cluster';
 import { Dice } from './dice.ts';
 
+/** What the operator can do to the members. */
+export const MEMBER_FAULT_KINDS = [
+  'addMember',
+  'promote',
+  'demote',
+  'removeMember',
+  'removeLeader',
+  'overlappingChanges',
+  'wrongChange',
+] as const;
+export type MemberFaultKind = (typeof MEMBER_FAULT_KINDS)[number];
+
 /** What the nemesis can do. */
 export const FAULT_KINDS = [
   'isolate',
@@ -25,6 +37,7 @@ export const FAULT_KINDS = [
   'checkpointFlip',
   'wipe',
   'wallJump',
+  ...MEMBER_FAULT_KINDS,
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -87,7 +100,10 @@ export interface WorkloadProfile {
 
 /** Everything that a run depends on besides its luck. */
 export interface Profile {
+  /** How many found the cluster. */
   readonly nodes: number;
+  /** How many more may join it. */
+  readonly spares: number;
   readonly electionMs: number;
   readonly heartbeatMs: number;
   readonly network: NetworkProfile;
@@ -119,10 +135,13 @@ export function profileOf(seed: number): Profile {
     ['elections', 1],
     ['readers', 1],
     ['clocks', 1],
+    ['members', 2],
   ] as const);
   switch (theme) {
     case 'clocks':
       return withClocks(profile);
+    case 'members':
+      return withMembers(profile, dice);
     case 'elections':
       return withElections(profile);
     case 'readers':
@@ -138,6 +157,7 @@ function anyProfile(dice: Dice): Profile {
   const latencyUs = dice.pick([100, 300, 1_000, 5_000]);
   return {
     nodes: dice.chance(0.3) ? 5 : 3,
+    spares: dice.pick([0, 1, 1, 2]),
     electionMs,
     heartbeatMs,
     network: {
@@ -230,6 +250,31 @@ function withClocks(profile: Profile): Profile {
     ],
     faultEveryUs: electionMs * 1000,
     safetyUs: Math.max(5_000_000, profile.safetyUs),
+  };
+}
+
+/** Members come and go, while leaders fall and links break. */
+function withMembers(profile: Profile, dice: Dice): Profile {
+  const { electionMs } = profile;
+  return {
+    ...profile,
+    spares: dice.between(1, 2),
+    faultWeights: [
+      ['addMember', 2],
+      ['promote', 4],
+      ['demote', 2],
+      ['removeMember', 1],
+      ['removeLeader', 0.5],
+      ['overlappingChanges', 1],
+      ['wrongChange', 0.5],
+      ['isolate', dice.pick([0, 1])],
+      ['split', dice.pick([0, 1])],
+      ['crash', dice.pick([0, 1])],
+      ['crashLeader', 1],
+      ['wipe', dice.pick([0, 0.5])],
+    ],
+    faultEveryUs: electionMs * 1000 * dice.pick([0.2, 0.5]),
+    safetyUs: 20 * electionMs * 1000,
   };
 }
 

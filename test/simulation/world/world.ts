@@ -15,7 +15,9 @@ export type IncidentKind =
   | 'unsyncedLost'
   | 'unsyncedKept'
   | 'writeTorn'
-  | 'crashAtDisk';
+  | 'crashAtDisk'
+  | 'changeTaken'
+  | 'changeRefused';
 
 /** A property that does not hold. */
 export interface Violation {
