@@ -6,11 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { SeededRng } from '@queen-ts/base';
-import type { Entry, HardState, NodeId } from '@queen-ts/raft';
+import type { Entry, HardState, LogStore, NodeId } from '@queen-ts/raft';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { openDataDirectory, type DataDirectory } from './data-directory.ts';
 import { StorageError } from './errors.ts';
+import { parseLogKey } from './keys.ts';
+import { readManifest } from './leveldb-files.ts';
+import { userKey } from './leveldb-table.ts';
 import { DAMAGES, type Damage } from './testing/damage.ts';
 import {
   entriesOf,
@@ -29,13 +32,16 @@ const ENTRY_COUNT = 150;
 const WRITE_BUFFER_BYTES = 65_536;
 /** Indexes of the checkpoints of the image that has some. */
 const CHECKPOINTS = [100, 130];
+/** The image with an archive: its log starts after this entry, and these records were purged. */
+const ARCHIVED_TO = 60;
+const PURGED = { from: 5, toExclusive: 41 };
 const VOTE: HardState = { term: 4, votedFor: 3 as NodeId, commitIndex: 12 };
 
 /** A file by the part it plays; `pick` finds it in a directory. */
 interface Target {
   readonly name: string;
-  /** Only images with checkpoints have it. */
-  readonly isCheckpoint?: boolean;
+  /** The images that have it; absent: all but the one with an archive. */
+  readonly images?: readonly Image['name'][];
   pick(path: string): Promise<string>;
 }
 
@@ -49,8 +55,22 @@ const TARGETS: readonly Target[] = [
   { name: 'CURRENT', pick: (path) => Promise.resolve(join(path, 'log', 'CURRENT')) },
   { name: 'vote', pick: (path) => Promise.resolve(join(path, 'vote')) },
   { name: 'durable', pick: (path) => Promise.resolve(join(path, 'durable')) },
-  { name: 'newest checkpoint', isCheckpoint: true, pick: (path) => pickCheckpoint(path, 1) },
-  { name: 'older checkpoint', isCheckpoint: true, pick: (path) => pickCheckpoint(path, 0) },
+  {
+    name: 'newest checkpoint',
+    images: ['checkpoints', 'archive'],
+    pick: (path) => pickCheckpoint(path, 1),
+  },
+  {
+    name: 'older checkpoint',
+    images: ['checkpoints', 'archive'],
+    pick: (path) => pickCheckpoint(path, 0),
+  },
+  { name: 'table of the archive', images: ['archive'], pick: pickArchiveTable },
+  {
+    name: 'bound of the archive',
+    images: ['archive'],
+    pick: (path) => Promise.resolve(join(path, 'durable')),
+  },
   { name: 'identity.json', pick: (path) => Promise.resolve(join(path, 'identity.json')) },
 ];
 
@@ -65,6 +85,7 @@ const OTHERS = {
   closed: 'other',
   killed: 'other-killed',
   checkpoints: 'other-checkpoints',
+  archive: 'other-archive',
 } as const;
 
 let root: string;
@@ -82,16 +103,24 @@ beforeAll(async () => {
     { name: 'closed', path: join(root, 'closed') },
     { name: 'killed', path: join(root, 'killed') },
     { name: 'checkpoints', path: join(root, 'checkpoints') },
+    { name: 'archive', path: join(root, 'archive') },
   );
   const others = entriesOf(1, ENTRY_COUNT + 1, { term: 4, seed: 9 });
   await fill(join(root, 'closed'), { nodeId: 1, entries, copyTo: join(root, 'killed') });
   await fill(join(root, 'checkpoints'), { nodeId: 1, entries, hasCheckpoints: true });
+  await fill(join(root, 'archive'), { nodeId: 1, entries, hasCheckpoints: true, isArchived: true });
   await fill(join(root, OTHERS.closed), {
     nodeId: 2,
     entries: others,
     copyTo: join(root, OTHERS.killed),
   });
   await fill(join(root, OTHERS.checkpoints), { nodeId: 2, entries: others, hasCheckpoints: true });
+  await fill(join(root, OTHERS.archive), {
+    nodeId: 2,
+    entries: others,
+    hasCheckpoints: true,
+    isArchived: true,
+  });
 }, 60_000);
 
 afterAll(async () => {
@@ -111,12 +140,12 @@ describe('damaged directories', () => {
   }
 
   it('open completely when nothing is damaged, so that a refusal means something', async () => {
-    for (const { path } of images) {
+    for (const { path, name } of images) {
       const copy = join(root, 'intact');
       await rm(copy, { recursive: true, force: true });
       await cp(path, copy, { recursive: true });
-      expect(await tryOpen(copy)).toBe('opens, complete');
-      expect(await tryOpen(copy)).toBe('opens, complete');
+      expect(await tryOpen(copy, name)).toBe('opens, complete');
+      expect(await tryOpen(copy, name)).toBe('opens, complete');
     }
   });
 
@@ -125,8 +154,8 @@ describe('damaged directories', () => {
   });
 });
 
-function imagesOf({ isCheckpoint }: Target): readonly Image[] {
-  return isCheckpoint === true ? images.slice(2) : images;
+function imagesOf({ images: names }: Target): readonly Image[] {
+  return images.filter(({ name }) => names?.includes(name) ?? name !== 'archive');
 }
 
 async function writeCheckpoints({ checkpoints }: DataDirectory, nodeId: number): Promise<void> {
@@ -152,6 +181,7 @@ async function fill(
     readonly entries: readonly Entry[];
     readonly copyTo?: string;
     readonly hasCheckpoints?: boolean;
+    readonly isArchived?: boolean;
   },
 ): Promise<void> {
   const manual = new ManualSchedule();
@@ -169,7 +199,17 @@ async function fill(
   const { copyTo, nodeId } = options;
   if (copyTo !== undefined) await vi.waitUntil(() => copyLive(path, copyTo), { timeout: 10_000 });
   if (options.hasCheckpoints === true) await writeCheckpoints(directory, nodeId);
+  if (options.isArchived === true) await archive(log);
   await directory.close();
+}
+
+/** Moves the log's start, purges, and lets LevelDB rewrite the archive. */
+async function archive(log: LogStore): Promise<void> {
+  await log.compact?.(ARCHIVED_TO);
+  const { from, toExclusive } = PURGED;
+  const indexes = Array.from({ length: toExclusive - from }, (_, i) => from + i);
+  await log.archive?.purge(indexes.map((index) => ({ index, kept: [] })));
+  expect(await log.archive?.reclaim()).toBe(true);
 }
 
 /** The last index as the durable file stores it. */
@@ -203,13 +243,13 @@ async function outcomeOf(image: Image, target: Target, damage: Damage): Promise<
   await cp(image.path, path, { recursive: true });
   const stale = await target.pick(join(root, OTHERS[image.name]));
   await damage.apply(await target.pick(path), stale);
-  const outcome = await tryOpen(path);
+  const outcome = await tryOpen(path, image.name);
   // A refusal is not forgotten: nothing of what the first opening did makes the second one succeed.
-  expect(await tryOpen(path), 'opened again').toBe(outcome);
+  expect(await tryOpen(path, image.name), 'opened again').toBe(outcome);
   return outcome;
 }
 
-async function tryOpen(path: string): Promise<string> {
+async function tryOpen(path: string, name: Image['name']): Promise<string> {
   let isOpen = false;
   try {
     return await useDirectory(path, async (directory) => {
@@ -218,7 +258,9 @@ async function tryOpen(path: string): Promise<string> {
       expect(directory.hardState.current).toEqual(VOTE);
       expect([log.lastIndex, replayed.length]).toEqual([ENTRY_COUNT, ENTRY_COUNT - from]);
       expect(replayed.every((entry, i) => sameEntry(entry, entries[from + i]))).toBe(true);
-      expect(readAll(log).every((entry, i) => sameEntry(entry, entries[i]))).toBe(true);
+      const start = name === 'archive' ? ARCHIVED_TO : 0;
+      expect(readAll(log).every((entry, i) => sameEntry(entry, entries[start + i]))).toBe(true);
+      expect(readArchive(log)).toEqual(expectedArchive(start));
       return directory.warnings.some((warning) => warning.includes('checkpoints/'))
         ? 'opens, complete, warns'
         : 'opens, complete';
@@ -231,6 +273,27 @@ async function tryOpen(path: string): Promise<string> {
     expect(['CORRUPTION', 'NODE_MISMATCH', 'FORMAT_UNSUPPORTED']).toContain(error.code);
     return isOpen ? `${error.code} when read` : error.code;
   }
+}
+
+/** Indexes of all archived records, each of which is read completely. */
+function readArchive(log: LogStore): number[] {
+  const found: number[] = [];
+  for (let from = 1; from < log.firstIndex;) {
+    const record = log.archive?.next(from, log.firstIndex);
+    if (record === undefined) break;
+    const { index, payloadBytes, head } = record;
+    const payload = log.payload({ index, from: 0, toExclusive: payloadBytes });
+    const { term, type } = entries[index - 1] ?? { term: 0, type: 'noop' };
+    expect(sameEntry({ index, term, type, head, payload }, entries[index - 1])).toBe(true);
+    found.push(index);
+    from = index + 1;
+  }
+  return found;
+}
+
+function expectedArchive(start: number): number[] {
+  const indexes = Array.from({ length: start }, (_, i) => i + 1);
+  return indexes.filter((index) => index < PURGED.from || index >= PURGED.toExclusive);
 }
 
 async function useDirectory<T>(
@@ -276,6 +339,16 @@ async function pickTable(path: string, choose: (count: number) => number): Promi
   return join(path, 'log', tables[choose(tables.length)] ?? '');
 }
 
+/** The table that holds the origin, the map of purges and the oldest records. */
+async function pickArchiveTable(path: string): Promise<string> {
+  const { tables } = await readManifest(await pickManifest(path));
+  for (const { number, smallestKey } of tables.values()) {
+    if (parseLogKey(userKey(smallestKey))?.index !== 0) continue;
+    return join(path, 'log', `${String(number).padStart(6, '0')}.ldb`);
+  }
+  throw new Error('no table holds the origin');
+}
+
 async function pickWriteAhead(path: string): Promise<string> {
   const names = await readdir(join(path, 'log'));
   const files = names.filter((name) => /^\d+\.log$/.test(name)).toSorted();
@@ -310,7 +383,8 @@ Written by \`packages/storage/src/damage-matrix.test.ts\` (\`vitest -u\`); do no
 
 Each cell damages one file of a data directory of ${ENTRY_COUNT} acknowledged entries and a saved vote, then opens
 it twice. «closed» was closed in order, «killed» is what a killed process leaves, «checkpoints» was closed
-with checkpoints at entries ${CHECKPOINTS.join(' and ')}. \`opens, complete\`: every entry is there byte for byte and the
+with checkpoints at entries ${CHECKPOINTS.join(' and ')}, «archive» too, with a log that starts after entry ${ARCHIVED_TO}, records
+${PURGED.from} to ${PURGED.toExclusive - 1} purged and the tables rewritten since. \`opens, complete\`: every entry is there byte for byte and the
 vote is the saved one; \`warns\`: and a warning names the checkpoint that was passed over. A code: refused, in
 one line that names the file and the remedy, both times; \`when read\`: not at the start but before a record
 of a table that lies before the checkpoint is read, and then nothing is written any more. Nothing else

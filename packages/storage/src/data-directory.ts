@@ -10,7 +10,7 @@
 //   lock/           exclusive use (directory-lock.ts); no data
 //   creating        only while the directory is being created
 
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import { assert, InvariantError, type Rng } from '@queen-ts/base';
@@ -28,7 +28,7 @@ import { DirectoryLock, LOCK_DIRECTORY } from './directory-lock.ts';
 import { BOUND_FILE, createDurableBound, type LogStart, type Schedule } from './durable-bound.ts';
 import { corruption, describeError, hasSystemCode, StorageError } from './errors.ts';
 import { FailureLatch } from './failure-latch.ts';
-import { syncDirectory, writeFileAtomically } from './files.ts';
+import { makeDirectory, syncDirectory, writeFileAtomically } from './files.ts';
 import { createHardStateFile, HardStateFile, VOTE_FILE } from './hard-state.ts';
 import {
   IDENTITY_FILE,
@@ -245,7 +245,7 @@ export class DataDirectory {
 
 async function openOrCreate(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { path, nodeId } = options;
-  await mkdir(path, { recursive: true });
+  await makeDirectory(path);
   // Before the lock: a directory that is not ours must not even get a lock file.
   await inspect(path, nodeId);
   const lock = await DirectoryLock.acquire(path);

@@ -1,7 +1,9 @@
 // Durable file operations that Node.js does not have in one call.
 
-import { open, rename } from 'node:fs/promises';
+import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+
+import { hasSystemCode } from './errors.ts';
 
 /** Makes the entries of `directory` durable: creations, renames and removals in it. */
 export async function syncDirectory(directory: string): Promise<void> {
@@ -25,4 +27,30 @@ export async function writeFileAtomically(path: string, text: string): Promise<v
   }
   await rename(temporary, path);
   await syncDirectory(dirname(path));
+}
+
+/**
+ * Makes the directory at `path` with its parents, where there are none. Node.js has this as an option
+ * of `mkdir`, which never comes back where a file system takes no directories, as below `/proc`.
+ */
+export async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    // What is no directory shows when it is used.
+    if (hasSystemCode(error, 'EEXIST')) return;
+    const parent = dirname(path);
+    if (!hasSystemCode(error, 'ENOENT') || parent === path) throw error;
+    await makeDirectory(parent);
+    await makeLeaf(path);
+  }
+}
+
+/** Another process may be making the same one. */
+async function makeLeaf(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (!hasSystemCode(error, 'EEXIST')) throw error;
+  }
 }
