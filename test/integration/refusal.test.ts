@@ -100,6 +100,10 @@ describe('a broker refuses to start', () => {
     expectRefusal(await runToExit({ QUEEN_RAFT_DIR: path }), /file/);
   });
 
+  it('where the file system takes no directories', async () => {
+    expectRefusal(await runToExit({ QUEEN_RAFT_DIR: '/proc/x' }), /\/proc\/x.*; remedy: /);
+  });
+
   it('on a port that is taken', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => {

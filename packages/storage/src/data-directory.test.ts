@@ -144,6 +144,13 @@ describe('openDataDirectory', () => {
     await expectRefusal('CORRUPTION', `${join(path, 'vote')}: term 1, but the log`);
   });
 
+  it('refuses where the file system takes no directories, at once', async () => {
+    for (const name of ['x', 'x/y/z']) {
+      path = join('/proc', name);
+      await expectRefusal('STORAGE_FAILED', '/proc/x');
+    }
+  });
+
   it('finishes a creation that a crash interrupted, whatever it had come to', async () => {
     await create();
     const parts = ['log', 'vote', 'durable', 'lock', 'identity.json.tmp'];

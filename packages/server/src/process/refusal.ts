@@ -10,6 +10,11 @@ const LISTEN_REASONS: ReadonlyMap<string, string> = new Map([
   ['ENOTFOUND', 'the host name is not known: set QUEEN_BIND_ADDR'],
 ]);
 
+/** Something about the machine keeps the node from starting. The message is one line for the operator. */
+export class StartRefusal extends Error {
+  override readonly name = 'StartRefusal';
+}
+
 interface ListenError extends Error {
   readonly code: string;
   readonly syscall: string;
@@ -21,6 +26,7 @@ interface ListenError extends Error {
 /** Returns the text to show. */
 export function refusalText(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StorageError) return error.message;
+  if (error instanceof StartRefusal) return error.message;
   if (isListenError(error)) {
     const host = error.address ?? error.hostname ?? '';
     const where = error.port === undefined ? host : `${host}:${error.port}`;

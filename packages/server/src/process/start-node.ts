@@ -20,6 +20,7 @@ import { createRegistry } from '../metrics/registry.ts';
 import { nodeIdOf, openMember } from './open-member.ts';
 import { createStartingApp } from './starting-app.ts';
 import { runAfter, SYSTEM_CLOCK, SystemRng } from './system.ts';
+import { refuseWrongClock } from './wall-clock.ts';
 
 /** How long requests in flight may take once the node stops; less than its watchdog allows. */
 const CLOSE_GRACE_MS = 8_500;
@@ -51,6 +52,7 @@ export interface RunningNode {
  */
 export async function startNode(config: Config, options: NodeOptions): Promise<RunningNode> {
   const { log, onFailure: crash } = options;
+  refuseWrongClock(Date.now());
   const server = new HttpServer(
     createStartingApp({ log, crash, counters: new EdgeCounters() }).fetch,
   );

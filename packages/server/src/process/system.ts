@@ -3,6 +3,7 @@
 import type { Clock, Rng } from '@queen-ts/base';
 import type { Scheduler } from '@queen-ts/cluster';
 import { randomFillSync } from 'node:crypto';
+import { boundedWallMs } from './wall-clock.ts';
 
 const RANDOM_WORDS = 1024;
 
@@ -11,7 +12,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** Time of the machine. */
 export const SYSTEM_CLOCK: Clock = {
-  wallUs: () => Date.now() * 1000,
+  wallUs: () => boundedWallMs(Date.now()) * 1000,
   monotonicUs: () => Math.floor(performance.now() * 1000),
 };
 
