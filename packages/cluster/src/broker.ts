@@ -20,6 +20,7 @@ import type {
 } from '@queen-ts/protocol';
 import type { EngineView, Read } from '@queen-ts/engine';
 import type { AppendMark, WaitOptions } from './append-watch.ts';
+import type { CheckpointStatus } from './checkpoint-job.ts';
 
 /** Commands that a client may send, other than pops. */
 export type WriteCommand =
@@ -90,6 +91,7 @@ export interface BrokerStatus {
   readonly partitions: number;
   readonly cursors: number;
   readonly deadLetters: number;
+  readonly checkpoints: CheckpointStatus;
 }
 
 /**

@@ -88,6 +88,31 @@ describe('a checkpoint', () => {
     expect(fixture.failures).toEqual([]);
   });
 
+  it('is told of: how many, how large, how long, how old, and what is not covered', async () => {
+    const fixture = new Fixture();
+    const none = { finishedTotal: 0, droppedTotal: 0, failedTotal: 0, ageUs: undefined };
+    expect(fixture.job.status).toMatchObject({ ...none, sizeBytes: 0, uncoveredBytes: 0 });
+    fixture.commit(7, 6000);
+    const { uncoveredBytes } = fixture.job.status;
+    expect(uncoveredBytes).toBeGreaterThanOrEqual(12_000);
+    await fixture.turn();
+    expect(fixture.job.status.uncoveredBytes).toBe(uncoveredBytes);
+    fixture.job.leadershipLost(9);
+    await fixture.time.settle();
+    expect(fixture.job.status).toMatchObject({ ...none, droppedTotal: 1, uncoveredBytes });
+    fixture.job.poll();
+    await fixture.time.pass(5_000_000);
+    fixture.commit(10, 1);
+    await fixture.time.settle();
+    await fixture.time.pass(2_000_000);
+    const { durationUs, ageUs, ...status } = fixture.job.status;
+    expect(status).toMatchObject({ finishedTotal: 1, droppedTotal: 1 });
+    expect(status.sizeBytes).toBe(fixture.store.newest?.sizeBytes);
+    expect(durationUs).toBeGreaterThanOrEqual(5_000_000);
+    expect(ageUs).toBeGreaterThanOrEqual(2_000_000);
+    expect(ageUs).toBeLessThan(durationUs);
+  });
+
   it('rests after one as long as encoding took, times a factor', async () => {
     const fixture = new Fixture();
     fixture.stepUs = 1000;

@@ -41,6 +41,23 @@ export interface CheckpointJobStart {
   readonly grownBytes: number;
 }
 
+/** What the checkpoints of a node came to since it started. */
+export interface CheckpointStatus {
+  readonly finishedTotal: number;
+  /** Given up: the leadership ended, a snapshot came, or the node stopped. */
+  readonly droppedTotal: number;
+  /** Could not be written; the node stops then. */
+  readonly failedTotal: number;
+  /** Size of the newest one in bytes, also of one that the node started from; 0 without one. */
+  readonly sizeBytes: number;
+  /** From freezing to finishing the last one that was finished, in microseconds. */
+  readonly durationUs: number;
+  /** Time since the last one was finished; undefined before that. */
+  readonly ageUs: number | undefined;
+  /** Log that the newest one does not cover, in bytes: what a start would replay. */
+  readonly uncoveredBytes: number;
+}
+
 /** One checkpoint in the making. */
 interface Run {
   readonly index: number;
@@ -54,6 +71,8 @@ interface Run {
   wake: () => void;
   /** Log growth that it was started for. */
   readonly grownBytes: number;
+  /** Monotonic. */
+  readonly startedUs: number;
   done: Promise<void>;
 }
 
@@ -69,12 +88,32 @@ export class CheckpointJob {
   #restUntilUs = 0;
   #isStopping = false;
   #isSuspended = false;
+  #finishedTotal = 0;
+  #droppedTotal = 0;
+  #failedTotal = 0;
+  #durationUs = 0;
+  #finishedUs: number | undefined;
 
   constructor(parts: CheckpointJobParts, start: CheckpointJobStart) {
     this.#parts = parts;
     this.#committedIndex = start.committedIndex;
     this.#membership = start.membership;
     this.#grownBytes = start.grownBytes;
+  }
+
+  /** What they came to so far. */
+  get status(): CheckpointStatus {
+    const { clock, store } = this.#parts;
+    const finishedUs = this.#finishedUs;
+    return {
+      finishedTotal: this.#finishedTotal,
+      droppedTotal: this.#droppedTotal,
+      failedTotal: this.#failedTotal,
+      sizeBytes: store.newest?.sizeBytes ?? 0,
+      durationUs: this.#durationUs,
+      ageUs: finishedUs === undefined ? undefined : clock.monotonicUs() - finishedUs,
+      uncoveredBytes: this.#grownBytes + (this.#run?.grownBytes ?? 0),
+    };
   }
 
   /** Notes a committed entry; every one, in order. */
@@ -159,11 +198,15 @@ export class CheckpointJob {
       isDropped: false,
       wake: () => undefined,
       grownBytes: this.#grownBytes,
+      startedUs: this.#parts.clock.monotonicUs(),
       done: Promise.resolve(),
     };
     this.#grownBytes = 0;
     this.#run = run;
-    run.done = this.#write(run).catch((error: unknown) => this.#parts.onFailure(error));
+    run.done = this.#write(run).catch((error: unknown) => {
+      this.#failedTotal += 1;
+      this.#parts.onFailure(error);
+    });
   }
 
   async #write(run: Run): Promise<void> {
@@ -183,8 +226,12 @@ export class CheckpointJob {
       await writer.abandon();
       // The log is still to be covered.
       this.#grownBytes += run.grownBytes;
+      this.#droppedTotal += 1;
     } else {
       await writer.finish({ index, clusterId, digest: run.frozen.digest, membership });
+      this.#finishedTotal += 1;
+      this.#finishedUs = this.#parts.clock.monotonicUs();
+      this.#durationUs = this.#finishedUs - run.startedUs;
     }
     const { clock, limits } = this.#parts;
     this.#restUntilUs = clock.monotonicUs() + this.#encodeUs * limits.checkpointRestFactor;

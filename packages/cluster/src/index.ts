@@ -28,6 +28,7 @@ export type { MemberOptions } from './member/member.ts';
 export type { MemberView, NodeView } from './member/membership-view.ts';
 export type { Place } from './member/places.ts';
 export type { NodeId } from '@queen-ts/raft';
+export type { CheckpointStatus } from './checkpoint-job.ts';
 export type { BrokerLimits } from './limits.ts';
 export type { LogLimits } from './log-upkeep/limits.ts';
 export type { LogUpkeepCounters } from './log-upkeep/log-upkeep.ts';

@@ -361,6 +361,7 @@ export class LocalBroker implements NodeBroker {
       partitions,
       cursors,
       deadLetters,
+      checkpoints: this.#checkpoints.status,
     };
   }
 

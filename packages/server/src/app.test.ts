@@ -93,6 +93,13 @@ describe('metrics', () => {
       'queen_raft_index{kind="applied"} 10',
       'queen_raft_is_leader 1',
       'queen_raft_proposals_total 9',
+      'queen_checkpoints_total{outcome="finished"} 6',
+      'queen_checkpoints_total{outcome="dropped"} 1',
+      'queen_checkpoints_total{outcome="failed"} 0',
+      'queen_checkpoint_bytes 7000',
+      'queen_checkpoint_duration_seconds 1.5',
+      'queen_checkpoint_age_seconds 30',
+      'queen_checkpoint_uncovered_log_bytes 800',
       'queen_parked_long_polls 5',
       'queen_dlq_depth 4',
     ]) {

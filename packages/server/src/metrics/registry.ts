@@ -1,6 +1,7 @@
 // Prometheus families. Values are read from the counters and the broker when somebody scrapes; the
 // hot routes never touch prom-client.
 
+import type { CheckpointStatus } from '@queen-ts/cluster';
 import { Registry } from 'prom-client';
 import type { Edge } from '../edge.ts';
 import { counter, gauge, labelledCounter, labelledGauge } from './families.ts';
@@ -12,6 +13,7 @@ export function createRegistry(edge: Edge): Registry {
   addRequests(registry, edge);
   addAdmission(registry, edge);
   addLog(registry, edge);
+  addCheckpoints(registry, edge);
   addState(registry, edge);
   return registry;
 }
@@ -89,6 +91,33 @@ function addLog(registry: Registry, { broker }: Edge): void {
   });
   counter(registry, 'queen_raft_log_syncs_total', 'Synced log writes.', () => {
     return broker.status().syncsTotal;
+  });
+}
+
+function addCheckpoints(registry: Registry, { broker }: Edge): void {
+  const name = (part: string): string => `queen_checkpoint_${part}`;
+  const status = (): CheckpointStatus => broker.status().checkpoints;
+  labelledCounter(registry, 'queen_checkpoints_total', {
+    help: 'Checkpoints by what became of them.',
+    label: 'outcome',
+    values: () => {
+      const { finishedTotal, droppedTotal, failedTotal } = status();
+      return [
+        ['finished', finishedTotal],
+        ['dropped', droppedTotal],
+        ['failed', failedTotal],
+      ];
+    },
+  });
+  gauge(registry, name('bytes'), 'Size of the newest checkpoint.', () => status().sizeBytes);
+  gauge(registry, name('duration_seconds'), 'Time that the last one took.', () => {
+    return status().durationUs / 1e6;
+  });
+  gauge(registry, name('age_seconds'), 'Time since the last one; NaN before the first.', () => {
+    return (status().ageUs ?? Number.NaN) / 1e6;
+  });
+  gauge(registry, name('uncovered_log_bytes'), 'Log that a start would replay.', () => {
+    return status().uncoveredBytes;
   });
 }
 

@@ -94,6 +94,15 @@ export class FakeBroker implements Broker {
       partitions: 2,
       cursors: 3,
       deadLetters: 4,
+      checkpoints: {
+        finishedTotal: 6,
+        droppedTotal: 1,
+        failedTotal: 0,
+        sizeBytes: 7000,
+        durationUs: 1_500_000,
+        ageUs: 30_000_000,
+        uncoveredBytes: 800,
+      },
       ...this.statusFields,
     };
   }
