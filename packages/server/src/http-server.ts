@@ -11,6 +11,8 @@ import {
   refuseExpectation,
   refuseWithoutHost,
 } from './http/broken-request.ts';
+import { LongWaits } from './http/long-waits.ts';
+import type { LongWaitLimits } from './http/long-waits.ts';
 
 /** Bounds of the server; durations in milliseconds. */
 export interface HttpLimits {
@@ -24,6 +26,8 @@ export interface HttpLimits {
   readonly checkIntervalMs: number;
   /** More connections are answered 503 and closed. */
   readonly connectionsMax: number;
+  /** When exchanges that wait long go to sleep. */
+  readonly longWaits: LongWaitLimits;
 }
 
 /** What a node runs with. */
@@ -33,6 +37,7 @@ export const HTTP_LIMITS_DEFAULT: HttpLimits = {
   keepAliveTimeoutMs: 75_000,
   checkIntervalMs: 5_000,
   connectionsMax: 60_000,
+  longWaits: { awakeMax: 64, sleepAfterMs: 50 },
 };
 
 /** Queue of connections that the system has accepted and this process has not. */
@@ -47,10 +52,13 @@ const FULL_ANSWER =
 /** What answers requests: a Hono app's `fetch`. */
 export type FetchCallback = Parameters<typeof getRequestListener>[0];
 
+type Bindings = Parameters<FetchCallback>[1];
+
 /** An HTTP server that listens. */
 export class HttpServer {
   readonly #server: Server;
   readonly #limits: HttpLimits;
+  readonly #waits: LongWaits;
   #fetch: FetchCallback;
   #connectionCount = 0;
   #isClosing = false;
@@ -58,11 +66,16 @@ export class HttpServer {
   constructor(fetch: FetchCallback, limits: HttpLimits = HTTP_LIMITS_DEFAULT) {
     this.#limits = limits;
     this.#fetch = fetch;
-    const listener = createListener((request, bindings) => this.#fetch(request, bindings));
+    const listener = createListener((request, { incoming, outgoing }) =>
+      this.#fetch(request, { incoming, outgoing, waits: this.#waits } as Bindings),
+    );
+    const resume = createListener((_request, { outgoing }) =>
+      this.#waits.resume(outgoing as ServerResponse),
+    );
     const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
       if (this.#isClosing) outgoing.shouldKeepAlive = false;
-      if (refuseWithoutHost(incoming, outgoing)) return;
-      void listener(incoming, outgoing);
+      if (this.#waits.isWaking) void resume(incoming, outgoing);
+      else if (!refuseWithoutHost(incoming, outgoing)) void listener(incoming, outgoing);
     };
     this.#server = createServer(
       {
@@ -76,6 +89,7 @@ export class HttpServer {
       },
       answer,
     );
+    this.#waits = new LongWaits(this.#server, limits.longWaits);
     // Whoever reads the body says «100 Continue» first: a refused body is never sent at all.
     this.#server.on('checkContinue', answer);
     this.#server.on('checkExpectation', refuseExpectation);
@@ -91,6 +105,11 @@ export class HttpServer {
   /** Connections that are open now. */
   get connectionCount(): number {
     return this.#connectionCount;
+  }
+
+  /** Exchanges that sleep until their answer is due. */
+  get asleepCount(): number {
+    return this.#waits.asleepCount;
   }
 
   /** Starts to listen; rejects when the address is not available. Returns where it listens. */
@@ -117,13 +136,18 @@ export class HttpServer {
     });
     // A connection becomes idle when its answer is out; Node looks for those only once by itself.
     const poll = setInterval(() => server.closeIdleConnections(), CLOSE_POLL_MS);
-    const force = setTimeout(() => server.closeAllConnections(), graceMs);
+    const force = setTimeout(() => {
+      server.closeAllConnections();
+      this.#waits.destroyAll();
+    }, graceMs);
     await closed;
     clearInterval(poll);
     clearTimeout(force);
   }
 
   #admit(socket: Socket): void {
+    // It was admitted before it slept.
+    if (this.#waits.isWaking) return;
     if (this.#connectionCount >= this.#limits.connectionsMax) {
       socket.end(FULL_ANSWER);
       return;

@@ -1,5 +1,6 @@
 // Clients that leave before and during their answer, over real connections.
 
+import type { CancelSignal } from '@queen-ts/cluster';
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -34,7 +35,7 @@ async function serve(handle: (outgoing: ServerResponse) => void): Promise<RawCli
 
 describe('clientSignal', () => {
   test('aborts when the client leaves before the answer', async () => {
-    const signals: AbortSignal[] = [];
+    const signals: CancelSignal[] = [];
     const client = await serve((outgoing) => signals.push(clientSignal(outgoing)));
     await client.get('/');
     await eventually(() => expect(signals).toHaveLength(1));
@@ -54,7 +55,7 @@ describe('clientSignal', () => {
   });
 
   test('does not abort when the answer went out, however the connection ends', async () => {
-    const signals: AbortSignal[] = [];
+    const signals: CancelSignal[] = [];
     const outgoings: ServerResponse[] = [];
     const client = await serve((outgoing) => {
       outgoings.push(outgoing);

@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import type { EdgeCounters } from '../metrics/edge-counters.ts';
 import { jsonBytes, text } from './answers.ts';
 import { ClientGoneError } from './body.ts';
+import type { Sides } from './detach.ts';
 import { socketSides } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { hasLargeUnreadBody, refuseUnread } from './unread-body.ts';
@@ -33,24 +34,40 @@ export interface ErrorAnswering {
 export function createErrorHandler(
   options: ErrorAnswering,
 ): (error: Error, exchange: Exchange) => Response {
-  return (error, exchange) => {
-    if (error instanceof BrokerError) {
-      options.counters.countError(error.code);
-      options.log.debug({ code: error.code, path: exchange.req.path }, 'request refused');
-      return brokerErrorAnswer(error, exchange);
-    }
-    if (error instanceof QueryError) {
-      options.counters.countError('bad_request');
-      return text(error.message, 400);
-    }
-    if (error instanceof ClientGoneError) {
-      options.log.debug({ path: exchange.req.path }, 'client gone');
-      return codeAnswer('bad_body', 'the request was not complete');
-    }
-    if (isFinal(error)) options.crash(error);
-    else options.log.error({ err: error, path: exchange.req.path }, 'request failed');
-    return codeAnswer('internal', 'internal error');
-  };
+  return (error, exchange) =>
+    errorAnswer(options, error, { path: exchange.req.path, sides: socketSides(exchange) });
+}
+
+/** Where an error ended a request. */
+export interface ErrorSite {
+  /** For the log. */
+  readonly path: string;
+  /** Absent when nothing of the request can be unread any more. */
+  readonly sides?: Sides | undefined;
+}
+
+/** Answers with what an error says to a client. */
+export function errorAnswer(
+  options: ErrorAnswering,
+  error: Error,
+  { path, sides }: ErrorSite,
+): Response {
+  if (error instanceof BrokerError) {
+    options.counters.countError(error.code);
+    options.log.debug({ code: error.code, path }, 'request refused');
+    return brokerErrorAnswer(error, sides);
+  }
+  if (error instanceof QueryError) {
+    options.counters.countError('bad_request');
+    return text(error.message, 400);
+  }
+  if (error instanceof ClientGoneError) {
+    options.log.debug({ path }, 'client gone');
+    return codeAnswer('bad_body', 'the request was not complete');
+  }
+  if (isFinal(error)) options.crash(error);
+  else options.log.error({ err: error, path }, 'request failed');
+  return codeAnswer('internal', 'internal error');
 }
 
 /** Answers with a code of the table and a text. */
@@ -76,11 +93,10 @@ export function refusedAnswer(refused: Refused, counters: EdgeCounters): Respons
   return codeAnswer(refused.code, refused.message);
 }
 
-function brokerErrorAnswer(error: BrokerError, exchange: Exchange): Response {
+function brokerErrorAnswer(error: BrokerError, sides: Sides | undefined): Response {
   const { status } = ERRORS[error.code];
   const body = renderError(error);
   const headers = retryHeaders(status);
-  const sides = socketSides(exchange);
   if (sides !== undefined && hasLargeUnreadBody(sides.incoming)) {
     return refuseUnread(sides, { status, headers, body });
   }

@@ -3,11 +3,14 @@
 
 import type { Context } from 'hono';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { LongWaits } from './long-waits.ts';
 
 /** Bindings of the Hono app. */
 export interface EdgeBindings {
   readonly incoming?: IncomingMessage;
   readonly outgoing?: ServerResponse;
+  /** Where an exchange waits that may have to wait long. */
+  readonly waits?: LongWaits;
 }
 
 /** Environment type of the Hono app. */

@@ -2,12 +2,16 @@
 
 import { BrokerError } from '@queen-ts/protocol';
 import type { EmptyReason } from '@queen-ts/protocol';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
+import { HTTP_LIMITS_DEFAULT } from '../http-server.ts';
 import { eventually } from '../testing/eventually.ts';
 import { delivered, emptyPop } from '../testing/delivered.ts';
 import type { FakeBroker } from '../testing/fake-broker.ts';
 import { untilAborted } from '../testing/fake-broker.ts';
+import type { RawClient } from '../testing/raw-client.ts';
 import { serveApp, testEdge, TEST_NOW_US } from '../testing/test-edge.ts';
+import type { TestEdge } from '../testing/test-edge.ts';
 
 const QUEUE = '/api/v1/pop/queue/orders';
 const closers: (() => Promise<void>)[] = [];
@@ -261,5 +265,96 @@ describe('a client that leaves', () => {
     client.destroy();
     await close();
     expect(broker.released).toEqual([]);
+  });
+});
+
+describe('a pop that sleeps while it waits', () => {
+  interface Sleeper {
+    readonly node: TestEdge;
+    readonly client: RawClient;
+    /** Lets its pop come to one message, to nothing, or to an error. */
+    readonly answer: (outcome: 'message' | 'nothing' | Error) => void;
+  }
+
+  async function sleeper(query: string, payload: string): Promise<Sleeper> {
+    const node = testEdge();
+    const limits = { ...HTTP_LIMITS_DEFAULT, longWaits: { awakeMax: 0, sleepAfterMs: 0 } };
+    const { server, connect, close } = await serveApp(node.app, limits);
+    closers.push(close);
+    const gate = Promise.withResolvers<'message' | 'nothing'>();
+    node.broker.onPop = async (command) => {
+      const { outcome, payloads } = delivered(command, [payload]);
+      node.broker.payloads = payloads;
+      return (await gate.promise) === 'message' ? outcome : emptyPop(command, 'leased');
+    };
+    const client = await connect();
+    await client.get(`${QUEUE}?wait=true${query}`);
+    await eventually(() => expect(server.asleepCount).toBe(1));
+    const answer = (outcome: 'message' | 'nothing' | Error): void => {
+      if (outcome instanceof Error) gate.reject(outcome);
+      else gate.resolve(outcome);
+    };
+    return { node, client, answer };
+  }
+
+  test('delivers, and its connection goes on', async () => {
+    const { node, client, answer } = await sleeper('', '1');
+    answer('message');
+    const delivery = await client.answer();
+    expect(delivery.status).toBe(200);
+    expect(delivery.json).toMatchObject({ queue: 'orders', messages: [{ data: 1 }] });
+    expect(node.edge.counters).toMatchObject({ popMessages: 1, popUndelivered: 0 });
+    await client.get(`${QUEUE}?wait=true`);
+    expect((await client.answer()).status).toBe(200);
+    expect(node.broker.released).toEqual([]);
+  });
+
+  test('says why it delivers nothing', async () => {
+    const { client, answer } = await sleeper('', '1');
+    answer('nothing');
+    const { status, headers } = await client.answer();
+    expect([status, headers.get('queen-pop-reason')]).toEqual([204, 'leased']);
+  });
+
+  test('passes refusals on', async () => {
+    const { node, client, answer } = await sleeper('', '1');
+    answer(new BrokerError('no_leader', 'nobody leads'));
+    const { status, headers, json } = await client.answer();
+    expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+    expect(json).toEqual({ error: 'nobody leads', code: 'no_leader' });
+    expect([...node.edge.counters.errors]).toEqual([['no_leader', 1]]);
+  });
+
+  test('is aborted when its client leaves, and gives back what was claimed by then', async () => {
+    const { node, client, answer } = await sleeper('', '1');
+    const { broker } = node;
+    client.destroy();
+    await eventually(() => expect(broker.popOptions[0]?.signal.aborted).toBe(true));
+    expect(broker.released).toEqual([]);
+    answer('message');
+    await eventually(() => expect(broker.released).toEqual([broker.pops[0]?.leaseId]));
+    expect(node.edge.counters.popUndelivered).toBe(1);
+  });
+
+  test('gives nothing back when it acknowledged on delivery', async () => {
+    const { node, client, answer } = await sleeper('&autoAck=true', '1');
+    const { signal } = node.broker.popOptions[0]!;
+    client.destroy();
+    await eventually(() => expect(signal.aborted).toBe(true));
+    answer('message');
+    await nextTurn();
+    expect(node.broker.released).toEqual([]);
+    expect(node.edge.counters.popUndelivered).toBe(0);
+  });
+
+  test('has its batch given back when its client leaves in the middle of it', async () => {
+    const large = JSON.stringify('x'.repeat(16 * 1024 * 1024));
+    const { node, client, answer } = await sleeper('', large);
+    answer('message');
+    // Far less than the answer: the server is in the middle of it.
+    await client.received(1);
+    client.destroy();
+    const { broker } = node;
+    await eventually(() => expect(broker.released).toEqual([broker.pops[0]?.leaseId]));
   });
 });

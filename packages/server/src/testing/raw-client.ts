@@ -83,6 +83,15 @@ export class RawClient {
     }
   }
 
+  /** Resolves when at least so many bytes have come that no answer has taken. */
+  async received(count: number): Promise<void> {
+    while (this.#received.length < count && !this.#isEnded) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
   /** Resolves when the server has ended the connection. */
   async ended(): Promise<void> {
     while (!this.#isEnded) {
@@ -90,6 +99,11 @@ export class RawClient {
         this.#wake = resolve;
       });
     }
+  }
+
+  /** Sends nothing any more, and still reads. */
+  end(): void {
+    this.#socket.end();
   }
 
   /** Leaves without a word. */

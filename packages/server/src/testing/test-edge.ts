@@ -6,7 +6,8 @@ import { createApp } from '../app.ts';
 import { createEdge } from '../edge.ts';
 import type { Edge, EdgeConfig } from '../edge.ts';
 import type { EdgeEnv } from '../http/exchange.ts';
-import { HttpServer } from '../http-server.ts';
+import { HTTP_LIMITS_DEFAULT, HttpServer } from '../http-server.ts';
+import type { HttpLimits } from '../http-server.ts';
 import { createRegistry } from '../metrics/registry.ts';
 import { createLog } from '../process/log.ts';
 import { fakeAdmin } from './fake-admin.ts';
@@ -73,11 +74,15 @@ export function testEdge(
 }
 
 /** Serves an app on a free port until `close`. */
-export async function serveApp(app: Hono<EdgeEnv>): Promise<{
+export async function serveApp(
+  app: Hono<EdgeEnv>,
+  limits: HttpLimits = HTTP_LIMITS_DEFAULT,
+): Promise<{
+  readonly server: HttpServer;
   readonly connect: () => Promise<RawClient>;
   readonly close: () => Promise<void>;
 }> {
-  const server = new HttpServer(app.fetch);
+  const server = new HttpServer(app.fetch, limits);
   const { port } = await server.listen({ port: 0, host: '127.0.0.1' });
-  return { connect: () => RawClient.open(port), close: () => server.close(0) };
+  return { server, connect: () => RawClient.open(port), close: () => server.close(0) };
 }
