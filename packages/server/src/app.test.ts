@@ -1,6 +1,7 @@
 // Health and metrics through the whole app.
 
 import { describe, expect, test } from 'vitest';
+import { loneNodeView } from './testing/fake-admin.ts';
 import { testEdge } from './testing/test-edge.ts';
 
 describe('GET /health', () => {
@@ -19,18 +20,49 @@ describe('GET /health', () => {
         applied: 10,
         commit: 11,
         lagEntries: 1,
+        quorumAgeMs: 0,
         storageReady: true,
       },
     });
   });
 
   test('is 503 without a leader', async () => {
-    const { app, broker } = testEdge();
+    const { app, admin, broker } = testEdge();
     broker.statusFields = { role: 'preCandidate', leaderId: 0 };
+    admin.view = () => ({
+      ...loneNodeView(),
+      role: 'preCandidate',
+      leaderId: 0,
+      quorumAgeMs: null,
+    });
     const answer = await app.request('/health');
     expect(answer.status).toBe(503);
-    expect(await answer.json()).toMatchObject({ status: 'settling', raft: { role: 'candidate' } });
+    expect(await answer.json()).toMatchObject({
+      status: 'settling',
+      reason: 'no_leader',
+      raft: { role: 'candidate', quorumAgeMs: null },
+    });
     expect((await app.request('/health/live')).status).toBe(200);
+  });
+
+  test.each([
+    ['quorum_lost', { quorumAgeMs: 5001 }, {}],
+    ['identity_refused', { isIdentityRefused: true }, {}],
+    ['apply_lag', {}, { commitIndex: 1011 }],
+  ] as const)('is 503 with the reason %s', async (reason, view, status) => {
+    const { app, admin, broker } = testEdge();
+    admin.view = () => ({ ...loneNodeView(), ...view });
+    broker.statusFields = status;
+    const answer = await app.request('/health');
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ reason });
+  });
+
+  test('is 200 at the edge of both bounds', async () => {
+    const { app, admin, broker } = testEdge();
+    admin.view = () => ({ ...loneNodeView(), quorumAgeMs: 5000 });
+    broker.statusFields = { commitIndex: 1010 };
+    expect((await app.request('/health')).status).toBe(200);
   });
 
   test('is 503 after a failure, and so is liveness', async () => {

@@ -14,12 +14,14 @@ import { groupChangeRoutes } from './routes/group-changes.ts';
 import { healthRoutes } from './routes/health.ts';
 import { leaseRoutes } from './routes/lease.ts';
 import { maintenanceRoutes } from './routes/maintenance.ts';
+import { membershipRoutes } from './routes/membership.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { metricsRoutes } from './routes/metrics.ts';
 import { offsetReadRoutes } from './routes/offset-reads.ts';
 import { popRoutes } from './routes/pop.ts';
 import { pushRoutes } from './routes/push.ts';
 import { queueRoutes } from './routes/queues.ts';
+import { raftViewRoutes } from './routes/raft-views.ts';
 import { rollupRoutes } from './routes/rollups.ts';
 import { transactionRoutes } from './routes/transaction.ts';
 import { routedApp } from './routed-app.ts';
@@ -41,6 +43,8 @@ export function createApp(edge: Edge, registry: Registry): Hono<EdgeEnv> {
     ...groupChangeRoutes(edge),
     ...offsetReadRoutes(edge),
     ...maintenanceRoutes(edge),
+    ...membershipRoutes(edge),
+    ...raftViewRoutes(edge),
     ...healthRoutes(edge),
     ...metricsRoutes(edge, registry),
     ...docsRoutes(),

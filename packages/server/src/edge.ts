@@ -26,6 +26,9 @@ export type EdgeConfig = Pick<
   | 'defaultSubscriptionMode'
   | 'admitBytesMax'
   | 'admitHoldMs'
+  | 'promoteLagEntriesMax'
+  | 'readyLagEntriesMax'
+  | 'electionTimeoutMs'
 > &
   EncryptionSettings;
 

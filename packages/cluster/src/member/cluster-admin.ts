@@ -2,14 +2,15 @@
 
 import type { Clock } from '@queen-ts/base';
 import { BrokerError } from '@queen-ts/protocol';
-import { memberOf, votersOf } from '@queen-ts/raft';
+import { votersOf } from '@queen-ts/raft';
 import type { MembershipChange, MembershipResult, NodeId, TransferResult } from '@queen-ts/raft';
+import { clusterIdOf } from '../load-state.ts';
 import type { NodeBroker } from '../node-broker.ts';
 import { notLeading } from '../refusals.ts';
 import type { Transport } from '../transport/transport.ts';
 import { PeerRequestError } from '../transport/transport.ts';
 import { nodeViewOf } from './membership-view.ts';
-import type { NodeView } from './membership-view.ts';
+import type { NodeView, ProcessFacts } from './membership-view.ts';
 import { CALL, decodeAnswer } from './peer-calls.ts';
 import type { MembersCall, TransferCall } from './peer-calls.ts';
 import { ANSWER_MARGIN_US } from './peer-service.ts';
@@ -25,21 +26,35 @@ export interface ClusterAdminParts {
   readonly clock: Clock;
   /** Period of the core's clock, in milliseconds. */
   readonly tickMs: number;
+  readonly facts: ProcessFacts;
 }
+
+/** An age is not shown as more than this. */
+const AGE_MS_MAX = 86_400_000;
 
 /** See the head of the file. */
 export class ClusterAdmin {
   readonly #parts: ClusterAdminParts;
+  readonly #startedUs: number;
 
   constructor(parts: ClusterAdminParts) {
     this.#parts = parts;
+    this.#startedUs = parts.clock.monotonicUs();
   }
 
   /** What this node knows. */
   view(): NodeView {
-    const { local, places, tickMs } = this.#parts;
-    const { appliedIndex } = local.replica;
-    return nodeViewOf(local.raftStatus, { places, appliedIndex, tickMs });
+    const { local, places, tickMs, clock, facts } = this.#parts;
+    const ageUs = local.quorumAgeUs();
+    return nodeViewOf(local.raftStatus, {
+      facts,
+      places,
+      tickMs,
+      appliedIndex: local.replica.appliedIndex,
+      clusterId: clusterIdOf(local.replica.engine),
+      quorumAgeMs: ageUs === undefined ? null : Math.min(Math.floor(ageUs / 1000), AGE_MS_MAX),
+      uptimeSeconds: Math.floor((clock.monotonicUs() - this.#startedUs) / 1e6),
+    });
   }
 
   /** What another member says of itself. Rejects with PeerRequestError when it cannot be asked. */
@@ -87,11 +102,6 @@ export class ClusterAdmin {
       .filter((peer) => peer.state === 'replicate')
       .sort((a, b) => b.matchIndex - a.matchIndex || a.ticksSinceHeard - b.ticksSinceHeard);
     return best?.id ?? 0;
-  }
-
-  /** Whether this id is a member, as far as this node knows. */
-  isMember(id: NodeId): boolean {
-    return memberOf(this.#parts.local.raftStatus.membership, id) !== undefined;
   }
 
   async #askLeader<T>(call: {

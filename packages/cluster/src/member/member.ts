@@ -4,12 +4,16 @@
 import type { Clock, Rng } from '@queen-ts/base';
 import type { NodeId } from '@queen-ts/raft';
 import type { Broker } from '../broker.ts';
+import { SNAPSHOT_REQUEST_KIND } from '../log-upkeep/snapshot-calls.ts';
 import type { NodeBroker } from '../node-broker.ts';
 import type { Scheduler } from '../scheduler.ts';
 import { openBroker } from '../start-broker.ts';
 import type { BrokerOptions } from '../start-broker.ts';
+import { PeerRequestError } from '../transport/transport.ts';
 import type { Transport } from '../transport/transport.ts';
 import { ClusterAdmin } from './cluster-admin.ts';
+import { DiskReports } from './disk-reports.ts';
+import type { ProcessFacts } from './membership-view.ts';
 import { FORWARD_LIMITS_DEFAULT } from './forward-budget.ts';
 import { LeaderWatch } from './leader-watch.ts';
 import { MemberBroker } from './member-broker.ts';
@@ -30,6 +34,9 @@ export interface MemberOptions extends BrokerOptions {
   readonly configured: ReadonlyMap<NodeId, Place>;
   /** The founders, if nothing was founded yet; a node that waits to be added is not among them. */
   readonly voters: readonly NodeId[];
+  readonly facts: ProcessFacts;
+  /** Called once when another member says that this node's disk is not the one that was admitted. */
+  readonly onIdentityRefused: () => void;
   /** Builds the way to the others; undefined for a node that is alone. */
   readonly openTransport: ((local: NodeBroker) => Transport) | undefined;
 }
@@ -45,20 +52,25 @@ export class Member {
   readonly #watch: LeaderWatch;
   readonly #members: MemberBroker | undefined;
   readonly #service: PeerService;
+  readonly #disks: DiskReports | undefined;
   #dialed = '';
+  #isIdentityRefused = false;
 
   private constructor(options: MemberOptions, local: NodeBroker, watch: LeaderWatch) {
-    const { clock, scheduler, rng, configured, heartbeatMs: tickMs } = options;
+    const { clock, scheduler, rng, configured, facts, heartbeatMs: tickMs } = options;
     this.#options = options;
     this.local = local;
     this.#watch = watch;
     this.#places = new Places(configured);
     this.transport = options.openTransport?.(local);
     const { transport } = this;
-    this.admin = new ClusterAdmin({ local, transport, places: this.#places, clock, tickMs });
+    this.admin = new ClusterAdmin({ local, transport, places: this.#places, clock, tickMs, facts });
     const { admin } = this;
+    const gate = options.diskGate;
+    this.#disks = gate && new DiskReports({ local, transport, gate, clock });
     this.#service = new PeerService({
       local,
+      disks: this.#disks,
       successor: () => admin.successor(),
       nodeView: () => admin.view(),
     });
@@ -77,6 +89,12 @@ export class Member {
     const local = await openBroker(options, {
       voters: options.voters,
       send: (messages) => member?.transport?.send(messages),
+      requestSnapshot: (to, bytes, call) => {
+        const request = { kind: SNAPSHOT_REQUEST_KIND, bytes };
+        const transport = member?.transport;
+        if (transport !== undefined) return transport.request(to, request, call);
+        return Promise.reject(new PeerRequestError(to, 'unreachable', 'notApplied'));
+      },
       onChange: () => {
         if (member !== undefined) member.#changed();
       },
@@ -97,6 +115,11 @@ export class Member {
     await local.start();
     const identity = local.replica.engine.identity;
     if (identity !== undefined) transport?.setClusterId(identity.clusterId);
+  }
+
+  /** Call regularly with the used part of this node's disk, in [0, 1]: the gate of the cluster goes by it. */
+  tellDisk(used: number): void {
+    this.#disks?.tell(used);
   }
 
   /** Hands the leadership over, if it is here and somebody can take it. Never rejects. */
@@ -121,6 +144,10 @@ export class Member {
   /** Role, leader or members changed. */
   #changed(): void {
     this.#dial();
+    if (!this.#isIdentityRefused && this.local.raftStatus.isIdentityRefused) {
+      this.#isIdentityRefused = true;
+      this.#options.onIdentityRefused();
+    }
     // What waits here would wait for as long as its deadline: it looks for the leader instead.
     if (this.#members !== undefined && !this.local.isLeader) this.local.handBack();
     this.#watch.changed();

@@ -20,9 +20,23 @@ export interface MemberView {
   readonly isReceivingSnapshot: boolean;
 }
 
+/** What a process says of itself, for people. */
+export interface ProcessFacts {
+  readonly hostname: string;
+  readonly version: string;
+}
+
 /** What one node knows. */
-export interface NodeView {
+export interface NodeView extends ProcessFacts {
   readonly nodeId: number;
+  readonly uptimeSeconds: number;
+  /** As text; '' while it is not known. */
+  readonly clusterId: string;
+  /**
+   * How long ago a quorum is known to have stood behind the leader, in milliseconds; null while there
+   * is no leader.
+   */
+  readonly quorumAgeMs: number | null;
   readonly role: RaftStatus['role'];
   readonly leaderId: number;
   readonly term: number;
@@ -40,11 +54,19 @@ export interface NodeView {
 /** Builds the view of this node. `tickMs` is the period of the core's clock. */
 export function nodeViewOf(
   status: RaftStatus,
-  options: { readonly places: Places; readonly appliedIndex: number; readonly tickMs: number },
+  options: Pick<NodeView, 'appliedIndex' | 'clusterId' | 'quorumAgeMs' | 'uptimeSeconds'> & {
+    readonly facts: ProcessFacts;
+    readonly places: Places;
+    readonly tickMs: number;
+  },
 ): NodeView {
   const { id, role, leaderId, term, membership } = status;
   return {
+    ...options.facts,
     nodeId: id,
+    uptimeSeconds: options.uptimeSeconds,
+    clusterId: options.clusterId,
+    quorumAgeMs: options.quorumAgeMs,
     role,
     leaderId,
     term,

@@ -23,6 +23,8 @@ export const CALL = {
   TRANSFER: 6,
   /** What a node knows of itself and, if it leads, of the others: no body. */
   NODE_VIEW: 7,
+  /** How full the disk of the asker is: {@link DiskCall}; no answer but that it came. */
+  DISK: 8,
 } as const;
 
 /** A write, prepared by the node that received it. */
@@ -55,6 +57,12 @@ export interface MembersCall {
 /** 0 lets the leader choose the voter that is closest. */
 export interface TransferCall {
   readonly to: number;
+}
+
+/** A report of a disk. */
+export interface DiskCall {
+  /** Used part, in [0, 1]. */
+  readonly used: number;
 }
 
 /** An answer: the value, and the highest index that the peer knew committed when it answered. */

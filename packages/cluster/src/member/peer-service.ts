@@ -4,13 +4,22 @@
 import { CodecError } from '@queen-ts/base';
 import { BrokerError } from '@queen-ts/protocol';
 import type { RaftStatus } from '@queen-ts/raft';
+import { SNAPSHOT_REQUEST_KIND } from '../log-upkeep/snapshot-calls.ts';
 import type { NodeBroker } from '../node-broker.ts';
 import type { WriteCommand } from '../broker.ts';
 import { notLeading, outcomeUnknown } from '../refusals.ts';
 import { claimOf } from '../request.ts';
 import type { PeerRequest } from '../transport/transport.ts';
 import { CALL, decodeCall, encodeAnswer, encodeError } from './peer-calls.ts';
-import type { MembersCall, PayloadCall, PopCall, SubmitCall, TransferCall } from './peer-calls.ts';
+import type { DiskReports } from './disk-reports.ts';
+import type {
+  DiskCall,
+  MembersCall,
+  PayloadCall,
+  PopCall,
+  SubmitCall,
+  TransferCall,
+} from './peer-calls.ts';
 
 /** Time that an answer needs on its way back: the asker waits so much longer, in microseconds. */
 export const ANSWER_MARGIN_US = 500_000;
@@ -21,6 +30,8 @@ const PAYLOAD_BYTES_MAX = 100 * 1024 * 1024;
 /** Parts of the service. */
 export interface PeerServiceParts {
   readonly local: NodeBroker;
+  /** Absent where nobody looks at disks. */
+  readonly disks: Pick<DiskReports, 'heard'> | undefined;
   /** The voter that a leadership goes to when the asker did not choose; 0 if there is none. */
   readonly successor: () => RaftStatus['leaderId'];
   /** What this node tells of itself. */
@@ -37,6 +48,10 @@ export class PeerService {
 
   /** Answers one; operating errors travel in the bytes. */
   async answer(request: PeerRequest): Promise<Uint8Array> {
+    // Pieces of snapshots have a form of their own.
+    if (request.kind === SNAPSHOT_REQUEST_KIND) {
+      return this.#parts.local.receiveSnapshot(request.from, request.bytes);
+    }
     try {
       const value = await this.#serve(request);
       const index = this.#parts.local.raftStatus.commitIndex;
@@ -63,6 +78,9 @@ export class PeerService {
         return local.commitMembers(decodeCall<MembersCall>(request.bytes).change, deadlineUs);
       case CALL.TRANSFER:
         return this.#transfer(decodeCall<TransferCall>(request.bytes), deadlineUs);
+      case CALL.DISK:
+        this.#parts.disks?.heard(request.from, decodeCall<DiskCall>(request.bytes));
+        return Promise.resolve(undefined);
       case CALL.NODE_VIEW:
         return Promise.resolve(this.#parts.nodeView());
       default:

@@ -9,6 +9,7 @@ import * as errors from '../schemas/errors.ts';
 import * as health from '../schemas/health.ts';
 import * as lease from '../schemas/lease.ts';
 import * as maintenance from '../schemas/maintenance.ts';
+import * as membership from '../schemas/membership.ts';
 import * as messages from '../schemas/messages.ts';
 import * as offsetReads from '../schemas/offset-reads.ts';
 import * as pop from '../schemas/pop.ts';
@@ -41,6 +42,10 @@ const BODIES: Readonly<Record<string, z.ZodType>> = {
   OffsetsBody: offsetReads.OffsetsBody,
   ChangedBody: offsetReads.ChangedBody,
   MaintenanceBody: maintenance.MaintenanceBody,
+  LearnerBody: membership.LearnerBody,
+  PromoteBody: membership.PromoteBody,
+  VotersBody: membership.VotersBody,
+  TransferBody: membership.TransferBody,
 };
 
 /** What clients get, and its parts. */
@@ -49,6 +54,14 @@ const ANSWERS: Readonly<Record<string, z.ZodType>> = {
   NoSuchRoute: errors.NoSuchRoute,
   PlainError: errors.PlainError,
   Unsuccessful: errors.Unsuccessful,
+  Membership: membership.Membership,
+  MembershipAnswer: membership.MembershipAnswer,
+  ChangedMembership: membership.ChangedMembership,
+  ChangeRefusal: membership.ChangeRefusal,
+  TransferAnswer: membership.TransferAnswer,
+  RaftStatusAnswer: membership.RaftStatusAnswer,
+  RaftMembersAnswer: membership.RaftMembersAnswer,
+  RaftLivenessAnswer: membership.RaftLivenessAnswer,
   PushAnswer: push.PushAnswer,
   PushVerdict: push.PushVerdict,
   PopAnswer: pop.PopAnswer,

@@ -91,6 +91,7 @@ const HEADERS: Readonly<Record<AnswerHeader, HeaderObject>> = {
 };
 
 const PATH_PARAMETERS: Readonly<Record<string, string>> = {
+  nodeId: 'Id of the node.',
   queue: 'Name of the queue.',
   partition: 'Name of the partition.',
   group: 'Name of the consumer group.',

@@ -16,6 +16,7 @@ export const SECTIONS = [
   'Messages',
   'Reads by offset',
   'Maintenance',
+  'Cluster',
   'Node',
 ] as const;
 
@@ -65,7 +66,7 @@ export interface AnswerShape {
 
 /** One method of one path. */
 export interface Operation {
-  readonly method: 'get' | 'post' | 'delete';
+  readonly method: 'get' | 'post' | 'put' | 'delete';
   /** `{name}` takes one percent-encoded segment. */
   readonly path: string;
   /** Path of the router's pattern, where it is not the same. */

@@ -10,15 +10,21 @@ import type { BrokerOptions, NodeId, Place, TransportEvent } from '@queen-ts/clu
 import { ENGINE_LIMITS_DEFAULT } from '@queen-ts/engine';
 import type { DataDirectory } from '@queen-ts/storage';
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { ClusterSettings } from '../config/cluster-settings.ts';
 import type { Config } from '../config/config.ts';
 import type { DiskWatch } from '../disk/disk-watch.ts';
+import { VERSION } from '../version.ts';
 import { newClusterIdentity } from './genesis.ts';
 import { SYSTEM_CLOCK, SYSTEM_SCHEDULER } from './system.ts';
 import type { SystemRng } from './system.ts';
 
 const DAY_US = 86_400_000_000;
+
+/** A wiped voter must not vote: it has forgotten what it promised (ADR 0002). */
+const IDENTITY_REFUSED =
+  'this disk is not the one that the cluster admitted under this id: remove the member, add it as a learner and promote it';
 
 /** What a member is opened with. */
 export interface MemberParts {
@@ -33,7 +39,11 @@ export interface MemberParts {
 export function openMember(config: Config, parts: MemberParts): Promise<Member> {
   const { cluster } = config;
   const nodeId = nodeIdOf(config);
-  const options = brokerOptions(config, parts);
+  const options = {
+    ...brokerOptions(config, parts),
+    facts: { hostname: hostname(), version: VERSION },
+    onIdentityRefused: () => parts.log.error({ nodeId }, IDENTITY_REFUSED),
+  };
   if (cluster === undefined) {
     const configured = new Map<NodeId, Place>();
     return Member.open({ ...options, configured, voters: [nodeId], openTransport: undefined });
@@ -83,6 +93,7 @@ function brokerOptions(config: Config, parts: MemberParts): BrokerOptions {
     incarnation: directory.identity.incarnation,
     hardState: directory.hardState,
     checkpoints: directory.checkpoints,
+    snapshots: directory.snapshots,
     openLog: (onEntry, from) => directory.openLog({ onEntry, from }),
     clock: SYSTEM_CLOCK,
     rng,

@@ -13,7 +13,9 @@ import { VERSION } from '../version.ts';
 /** Builds the app. */
 export function createStartingApp(errors: ErrorAnswering): Hono<EdgeEnv> {
   const app = new Hono<EdgeEnv>({ getPath: rawPath });
-  app.get('/health', () => json({ status: 'settling', engine: 'raft', version: VERSION }, 503));
+  app.get('/health', () =>
+    json({ status: 'settling', reason: 'starting', engine: 'raft', version: VERSION }, 503),
+  );
   app.get('/health/live', () => json({ status: 'alive' }));
   app.all('*', () => {
     throw new BrokerError('no_leader', 'this node is starting; nothing was stored');

@@ -14,7 +14,7 @@ export function metricsRoutes(edge: Edge, registry: Registry): readonly Route[] 
   ];
 }
 
-function summary({ broker, clock, counters, startedUs }: Edge): Response {
+function summary({ admin, broker, clock, counters, startedUs }: Edge): Response {
   const { pushRequests, popRequests, ackRequests, pushMessages, popMessages } = counters;
   const { rss, heapTotal, heapUsed, external, arrayBuffers } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
@@ -26,7 +26,7 @@ function summary({ broker, clock, counters, startedUs }: Edge): Response {
     memory: { rss, heapTotal, heapUsed, external, arrayBuffers },
     cpu: { user, system },
     engine: 'raft',
-    raft: raftView(broker.status()),
+    raft: raftView(broker.status(), admin.view()),
   });
 }
 

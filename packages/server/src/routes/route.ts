@@ -4,7 +4,7 @@ import type { Exchange } from '../http/exchange.ts';
 
 /** One method of one path. */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Hono pattern; `:name` takes one undecoded segment. */
   readonly path: string;
   readonly handler: (exchange: Exchange) => Response | Promise<Response>;

@@ -5,18 +5,23 @@ import { Count } from './fields.ts';
 
 /** A node's place in its cluster. */
 export const RaftView = z.object({
-  role: z.enum(['leader', 'follower', 'candidate', 'stopped']),
+  role: z.enum(['leader', 'follower', 'candidate', 'learner', 'stopped']),
   leader: z.boolean(),
   term: Count,
   applied: Count,
   commit: Count,
   lagEntries: Count,
+  quorumAgeMs: Count.nullable().describe('How long ago a quorum stood behind the leader.'),
   storageReady: z.boolean(),
 });
 
 /** Readiness. */
 export const Health = z.object({
   status: z.enum(['healthy', 'settling']),
+  reason: z
+    .enum(['starting', 'stopped', 'identity_refused', 'no_leader', 'quorum_lost', 'apply_lag'])
+    .optional()
+    .describe('Why the node is not ready.'),
   engine: z.literal('raft'),
   version: z.string(),
   raft: RaftView,

@@ -5,6 +5,11 @@ import type { ClusterAdmin, NodeView } from '@queen-ts/cluster';
 /** A view of a node that is alone. */
 export function loneNodeView(): NodeView {
   return {
+    hostname: 'test',
+    version: '0.0.0',
+    uptimeSeconds: 5,
+    clusterId: '01936f5d-0a11-7f3e-b2c4-9e8d7c6b5a03',
+    quorumAgeMs: 0,
     nodeId: 1,
     role: 'leader',
     leaderId: 1,
@@ -41,6 +46,5 @@ export function fakeAdmin(): { -readonly [K in keyof ClusterAdmin]: ClusterAdmin
     change: () => Promise.resolve({ ok: true, index: 13, term: 3 }),
     transfer: () => Promise.resolve({ ok: true }),
     successor: () => 0,
-    isMember: (id) => Number(id) === 1,
   };
 }

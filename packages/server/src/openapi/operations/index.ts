@@ -2,6 +2,7 @@
 
 import type { Operation } from '../operation.ts';
 import { ACK_OPERATIONS } from './ack.ts';
+import { CLUSTER_OPERATIONS } from './cluster.ts';
 import { GROUP_OPERATIONS } from './consumer-groups.ts';
 import { DEAD_LETTER_OPERATIONS } from './dead-letters.ts';
 import { MESSAGE_OPERATIONS } from './messages.ts';
@@ -19,5 +20,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...DEAD_LETTER_OPERATIONS,
   ...GROUP_OPERATIONS,
   ...MESSAGE_OPERATIONS,
+  ...CLUSTER_OPERATIONS,
   ...NODE_OPERATIONS,
 ];

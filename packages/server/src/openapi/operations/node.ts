@@ -19,6 +19,7 @@ const RAFT = {
   applied: 120,
   commit: 120,
   lagEntries: 0,
+  quorumAgeMs: 40,
   storageReady: true,
 };
 
@@ -100,7 +101,7 @@ const NODE: readonly Operation[] = [
         example: { status: 'healthy', engine: 'raft', version: '0.1.0', raft: RAFT },
       },
       503: {
-        description: 'It knows no leader, is starting, or has failed.',
+        description: 'It is not ready; `reason` says why.',
         schema: Health,
       },
     },
