@@ -9,7 +9,7 @@ export interface ChaosCluster {
   readonly urls: readonly string[];
   /** What stands between the members. */
   readonly links: PeerLinks;
-  /** The member that leads, as most of those that answer say; undefined if they know of none. */
+  /** The member that leads in the highest term, as they say of themselves; undefined if none does. */
   leader(): Promise<number | undefined>;
   /** SIGKILL; resolves once the process is gone. */
   kill(member: number): Promise<void>;

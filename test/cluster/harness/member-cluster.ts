@@ -78,13 +78,13 @@ export class MemberCluster implements ChaosCluster {
   }
 
   async leader(): Promise<number | undefined> {
-    const votes = await Promise.all(this.members.map((id) => this.#leaderSeenBy(id)));
-    const counts = new Map<number, number>();
-    for (const vote of votes) {
-      if (vote !== undefined && vote > 0) counts.set(vote, (counts.get(vote) ?? 0) + 1);
-    }
-    const [best] = [...counts].sort(([, a], [, b]) => b - a);
-    return best?.[0];
+    const seen = await Promise.all(this.members.map((id) => this.#termLedBy(id)));
+    const terms = new Map<number, number>();
+    seen.forEach((term, position) => {
+      if (term !== undefined) terms.set(term, this.members[position] ?? 0);
+    });
+    // A leader that was cut off may not know yet that another one took its place.
+    return terms.get(Math.max(...terms.keys()));
   }
 
   /** Resolves with the leader as soon as there is one. */
@@ -130,15 +130,16 @@ export class MemberCluster implements ChaosCluster {
     await this.links.close();
   }
 
-  async #leaderSeenBy(id: number): Promise<number | undefined> {
+  async #termLedBy(id: number): Promise<number | undefined> {
     const member = this.member(id);
     if (!member.isRunning) return undefined;
     try {
       const signal = AbortSignal.timeout(2000);
-      const { text } = await member.client.request('GET', '/api/v1/raft/status', { signal });
-      return (JSON.parse(text) as { leaderId?: number }).leaderId;
+      const { text } = await member.client.request('GET', '/health', { signal });
+      const { raft } = JSON.parse(text) as { raft: { leader: boolean; term: number } };
+      return raft.leader ? raft.term : undefined;
     } catch {
-      // A member that is down or suspended has no opinion.
+      // A member that is down or suspended says nothing.
       return undefined;
     }
   }

@@ -7,6 +7,7 @@ import type { AckItem, AckVerdict, Batch, Verdict as PushVerdict } from '../../s
 import { checkDedup } from '../checkers/dedup.ts';
 import { checkLog } from '../checkers/log.ts';
 import { checkQueue } from '../checkers/queue.ts';
+import { partitionKey } from '../history/records.ts';
 import type {
   AckEffect,
   AckRecord,
@@ -76,7 +77,8 @@ export class LogWorkload implements Workload {
   }
 
   judge(contents: readonly NodeContents[]): readonly NamedVerdict[] {
-    const held = contents[0]?.partitions ?? new Map();
+    const own = contents.map((node) => ofQueue(node, QUEUE));
+    const held = own[0]?.partitions ?? new Map();
     const queue = checkQueue({
       queue: QUEUE,
       groups: GROUPS,
@@ -86,7 +88,7 @@ export class LogWorkload implements Workload {
       deadLetters: new Map(),
     });
     return [
-      { checker: 'log (I1, I2)', ...checkLog(mostKnown(this.#pushes), contents) },
+      { checker: 'log (I1, I2)', ...checkLog(mostKnown(this.#pushes), own) },
       { checker: 'dedup (I2)', ...checkDedup(this.#pushes) },
       { checker: 'queue (I3, I6)', ...queue },
     ];
@@ -219,6 +221,14 @@ function deliveryOf({ partition, leaseId, messages }: Batch): Delivery {
 
 function effectOf(verdicts: readonly AckVerdict[]): AckEffect {
   return verdicts.every(({ success, noop }) => success && !noop) ? 'applied' : 'none';
+}
+
+/** What a node holds of one queue. */
+function ofQueue({ node, partitions }: NodeContents, queue: string): NodeContents {
+  const isOwn = ([key]: readonly [string, unknown]): boolean => {
+    return key.startsWith(partitionKey(queue, ''));
+  };
+  return { node, partitions: new Map([...partitions].filter(isOwn)) };
 }
 
 /** One record a message: what is known of it after everything that was sent. */
