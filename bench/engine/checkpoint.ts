@@ -5,13 +5,14 @@
 
 import process from 'node:process';
 import { Engine, ENGINE_LIMITS_DEFAULT, EngineRestorer } from '@queen-ts/engine';
-import { MemoryPayloads, popCommand, pushCommand } from '@queen-ts/engine/testing';
+import { popCommand, pushCommand } from '@queen-ts/engine/testing';
 import type { Command, Id128 } from '@queen-ts/protocol';
+import { BenchPayloads } from './payloads.ts';
 
 const HASH_KEY = Uint32Array.of(1, 2, 3, 4);
 const PER_CYCLE = 1000;
 const count = Number(process.argv[2] ?? 1_000_000);
-const payloads = new MemoryPayloads();
+const payloads = new BenchPayloads();
 const engine = new Engine({ payloads, limits: ENGINE_LIMITS_DEFAULT });
 let index = 0;
 let nowUs = 1_800_000_000_000_000;
@@ -19,7 +20,7 @@ let minted = 0;
 
 cycle(() => engine.planGenesis({ clusterId: [1, 2, 3, 4], hashKey: HASH_KEY }));
 for (let from = 0; from < count; from += PER_CYCLE) push(from);
-while (pop() > 0) payloads.clear();
+while (pop() > 0) payloads.spill();
 const { partitions, cursors, blocks, rememberedIds, tableBytes } = engine.counters();
 console.log({ partitions, cursors, blocks, rememberedIds, tableMiB: mib(tableBytes) });
 
@@ -108,7 +109,7 @@ function cycle(run: () => void): void {
 
 /** Buffers that are neither payloads nor tables: frozen chunks that were replaced by copies. */
 function bufferBytes(): number {
-  payloads.clear();
+  payloads.spill();
   const { gc } = globalThis as { gc?: () => void };
   for (let i = 0; i < 3; i += 1) gc?.();
   return process.memoryUsage().arrayBuffers - engine.counters().tableBytes;

@@ -1,10 +1,10 @@
 // One engine as the leader of nobody: no network, no disk. The entries' payloads are kept apart from
-// the engine and can be forgotten at any time, so that memory figures are those of the engine.
+// the engine and can be moved to a file at any time, so that memory figures are those of the engine.
 
 import { formatUuid, idPlus } from '@queen-ts/base';
 import { Engine, ENGINE_LIMITS_DEFAULT } from '@queen-ts/engine';
 import type { EntryParts } from '@queen-ts/engine';
-import { ackCommand, MemoryPayloads, popCommand } from '@queen-ts/engine/testing';
+import { ackCommand, popCommand } from '@queen-ts/engine/testing';
 import type { PopFields } from '@queen-ts/engine/testing';
 import { BlockReader } from '@queen-ts/protocol';
 import type {
@@ -16,6 +16,7 @@ import type {
   PopCommand,
   PopOutcome,
 } from '@queen-ts/protocol';
+import { BenchPayloads } from './payloads.ts';
 
 /** Key of the transaction-id hash of every measured engine. */
 export const HASH_KEY = Uint32Array.of(1, 2, 3, 4);
@@ -29,7 +30,7 @@ const CYCLE_US = 1000;
 
 /** Plans commands in cycles. */
 export class Leader {
-  readonly payloads = new MemoryPayloads();
+  readonly payloads = new BenchPayloads();
   readonly engine = new Engine({ payloads: this.payloads, limits: ENGINE_LIMITS_DEFAULT });
   /** All entries, if they are kept. */
   readonly entries: ({ readonly index: number } & EntryParts)[] = [];

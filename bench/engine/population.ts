@@ -26,7 +26,7 @@ export function fillWithCursors(leader: Leader, count: number): void {
     const push = template.next(leader, (group) => from + group);
     leader.cycle(() => leader.engine.plan(push));
     consume(leader, partitions);
-    leader.payloads.clear();
+    leader.payloads.spill();
   }
   const { partitions: found, cursors } = leader.engine.counters();
   if (found !== count || cursors !== count) {
@@ -53,6 +53,6 @@ export function warmUp(): void {
   for (let round = 0; round < WARM_UP_ROUNDS; round += 1) {
     pushToAll(leader, PER_CYCLE);
     consume(leader, PER_CYCLE);
-    leader.payloads.clear();
+    leader.payloads.spill();
   }
 }

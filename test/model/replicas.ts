@@ -113,9 +113,18 @@ export class Replicas {
     return new Engine(this.#engineOptions());
   }
 
-  /** Each engine hashes names differently: nothing may depend on the order of a table. */
+  /**
+   * Each engine hashes names differently and has the places of few blocks in memory: nothing may depend
+   * on the order of a table or on a cache.
+   */
   #engineOptions(): EngineOptions {
     this.#engines += 1;
-    return { payloads: this.payloads, limits: this.#limits, tableSeed: this.#engines };
+    const bytes = [0, 200, 2000][this.#engines % 3]!;
+    return {
+      payloads: this.payloads,
+      limits: this.#limits,
+      tableSeed: this.#engines,
+      blockCache: { recentBytes: bytes, lookedUpBytes: bytes },
+    };
   }
 }

@@ -25,7 +25,7 @@ function measure(): Figure {
   for (let round = 0; round < ROUNDS; round += 1) {
     push(leader);
     rounds.push(claimAndAck(leader));
-    leader.payloads.clear();
+    leader.payloads.spill();
   }
   const messages = BATCH * BATCHES;
   const rate = (usOf: (round: { claim: Spent; ack: Spent }) => number): number =>

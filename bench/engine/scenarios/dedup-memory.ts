@@ -70,6 +70,6 @@ function push(
   for (let i = 0; i < messages / PER_PUSH; i += 1) {
     const command = template.next(leader, () => i % PARTITIONS);
     leader.cycle(() => leader.engine.plan(command));
-    leader.payloads.clear();
+    leader.payloads.spill();
   }
 }

@@ -57,7 +57,7 @@ function create(count: number): {
         template.next(leader, (group) => created + i * PER_PUSH + group),
       );
       stall.time(() => leader.run(pushes, PUSHES_PER_CYCLE));
-      leader.payloads.clear();
+      leader.payloads.spill();
       created += PER_PUSH * PUSHES_PER_CYCLE;
     }
   });

@@ -82,7 +82,14 @@ describe('an entry that does not fit', () => {
     const bad = [
       entry({ kind: EFFECT.QUEUE_DELETE, queue: 1 }),
       entry({ kind: EFFECT.PARTITION_DELETE, partition: 1 }),
-      entry({ kind: EFFECT.LOG_START, partition: 1, offset: 0 }),
+      entry({
+        kind: EFFECT.LOG_START,
+        partition: 1,
+        offset: 0,
+        retainedBlocks: 0,
+        retainedBytes: 0,
+        oldestUs: 0,
+      }),
       entry({ kind: EFFECT.GROUP_DELETE, group: 1 }),
       entry({ kind: EFFECT.CURSOR_DELETE, partition: 1, group: 1 }),
       entry({ kind: EFFECT.DEAD_LETTER_DELETE, deadLetter: 1 }),

@@ -25,6 +25,8 @@ import { completed, EngineView } from './queries/view.ts';
 import { forgetIds } from './memory.ts';
 import { advanceTimers, nextTimerUs } from './readiness.ts';
 import { State } from './state.ts';
+import { BLOCK_CACHE_SIZES_DEFAULT } from './tables/block-index.ts';
+import type { BlockCacheSizes } from './tables/block-index.ts';
 import type { ClusterIdentity, Maintenance } from './state.ts';
 
 /** Timers that applying one entry fires, on top of those it sets. */
@@ -43,6 +45,8 @@ export interface EngineOptions {
    * never shows in entries, answers or digests. Default 0.
    */
   readonly tableSeed?: number;
+  /** What the places of blocks may take in memory besides the newest of each partition. */
+  readonly blockCache?: BlockCacheSizes;
 }
 
 /** Opens one planning cycle: everything planned until it is closed becomes one log entry. */
@@ -111,7 +115,8 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     this.#payloads = new EntryPayloads(options.payloads);
-    this.#state = new State(this.#payloads, options.tableSeed ?? 0);
+    const { tableSeed = 0, blockCache = BLOCK_CACHE_SIZES_DEFAULT } = options;
+    this.#state = new State(this.#payloads, tableSeed, blockCache);
     this.#context = new PlanContext(this.#state, options.limits);
   }
 
@@ -355,7 +360,7 @@ export class Engine {
       liveLeases: leaseEnds.size,
       deadLetters: deadLetters.count,
       partitionsToRemove: this.#partitionsToRemove(),
-      blocks: blocks.recordCount,
+      blocks: blocks.blockCount,
       rememberedIds: dedup.count,
       recentRequests: mintedRequests.count + clientRequests.count,
       tableBytes: tables.reduce((sum, table) => sum + table.bytes, 0),

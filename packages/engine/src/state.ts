@@ -10,6 +10,7 @@ import { Partitions } from './partitions.ts';
 import type { GroupState, QueueState } from './queue-state.ts';
 import { Signals } from './signals.ts';
 import { BlockIndex } from './tables/block-index.ts';
+import type { BlockCacheSizes } from './tables/block-index.ts';
 import { DedupIndex } from './tables/dedup-index.ts';
 import { RecentRequests } from './tables/recent-requests.ts';
 import { TimingWheel } from './tables/timing-wheel.ts';
@@ -56,7 +57,7 @@ export class State {
   readonly groups = new Map<number, GroupState>();
   readonly partitions: Partitions;
   readonly cursors: Cursors;
-  readonly blocks = new BlockIndex();
+  readonly blocks: BlockIndex;
   readonly openBlocks: OpenBlocks;
   readonly dedup = new DedupIndex({ sliceUs: DEDUP_SLICE_US });
   readonly deadLetters = new DeadLetters();
@@ -90,11 +91,12 @@ export class State {
   /** Seeds the hashes of everything that clients name. */
   readonly tableSeed: number;
 
-  constructor(payload: PayloadReader, tableSeed: number) {
+  constructor(payload: PayloadReader, tableSeed: number, blockCache: BlockCacheSizes) {
     this.payload = payload;
-    this.openBlocks = new OpenBlocks(payload, this.blocks);
     this.tableSeed = tableSeed;
     this.partitions = new Partitions(tableSeed);
+    this.blocks = new BlockIndex(payload, this.partitions, blockCache);
+    this.openBlocks = new OpenBlocks(payload, this.blocks);
     this.cursors = new Cursors(tableSeed);
   }
 

@@ -74,6 +74,7 @@ export class BlockReader {
   /** The block up to its frames at least, from its first byte. */
   readonly #tables: Uint8Array;
   readonly #view: DataView;
+  readonly #keysStart: number;
   readonly #frameTableStart: number;
   readonly #traceIdsStart: number;
   readonly #framesStart: number;
@@ -92,7 +93,11 @@ export class BlockReader {
     const isWhole = blockSize <= WHOLE_READ_SIZE_MAX;
     const head = this.#read(0, isWhole ? blockSize : BLOCK_HEADER_SIZE);
     const view = viewOf(head);
-    check(head[0] === BLOCK_FORMAT_VERSION, address, () => `has format version ${head[0]}`);
+    check(
+      head[0] === BLOCK_FORMAT_VERSION,
+      address,
+      () => `has format version ${head[0]}, this program reads ${BLOCK_FORMAT_VERSION} only`,
+    );
     this.flags = head[1]!;
     check((this.flags & ~KNOWN_FLAGS) === 0, address, () => `has unknown flags ${this.flags}`);
     const subSize = view.getUint16(2, true);
@@ -110,7 +115,8 @@ export class BlockReader {
     const keysSize = this.flags & BLOCK_FLAG.ALL_MINTED ? 0 : this.count * BLOCK_KEY_SIZE;
     const traceIdsSize =
       this.flags & BLOCK_FLAG.HAS_TRACE_IDS ? this.count * BLOCK_TRACE_ID_SIZE : 0;
-    this.#frameTableStart = BLOCK_HEADER_SIZE + keysSize;
+    this.#keysStart = BLOCK_HEADER_SIZE + view.getUint32(12, true);
+    this.#frameTableStart = this.#keysStart + keysSize;
     this.#traceIdsStart = this.#frameTableStart + this.count * BLOCK_FRAME_SIZE;
     const subStart = this.#traceIdsStart + traceIdsSize;
     this.#framesStart = subStart + subSize;
@@ -147,7 +153,7 @@ export class BlockReader {
   keyEquals(ordinal: number, words: Uint32Array, at: number): boolean {
     if (this.flags & BLOCK_FLAG.ALL_MINTED) return false;
     const view = this.#view;
-    const from = BLOCK_HEADER_SIZE + ordinal * BLOCK_KEY_SIZE;
+    const from = this.#keysStart + ordinal * BLOCK_KEY_SIZE;
     return (
       view.getUint32(from, true) === words[at] &&
       view.getUint32(from + 4, true) === words[at + 1] &&
@@ -160,7 +166,7 @@ export class BlockReader {
   /** Stores the key of a message as four words at `out[at]`; zeros when it was minted. */
   writeKey(ordinal: number, out: Uint32Array, at: number): void {
     const isAllMinted = (this.flags & BLOCK_FLAG.ALL_MINTED) !== 0;
-    const from = BLOCK_HEADER_SIZE + ordinal * BLOCK_KEY_SIZE;
+    const from = this.#keysStart + ordinal * BLOCK_KEY_SIZE;
     for (let word = 0; word < 4; word++) {
       out[at + word] = isAllMinted ? 0 : this.#view.getUint32(from + word * 4, true);
     }

@@ -28,6 +28,8 @@ export interface BlockSource {
   readonly createdUs: number;
   /** Id of the first message; the others count up from it. */
   readonly messageId: Id128;
+  /** Its links (`block-links.ts`), encoded; default none. Copied. */
+  readonly links?: Uint8Array;
   /** Whether the payloads are sealed. */
   readonly isSealed?: boolean;
 }
@@ -36,6 +38,7 @@ interface BlockLayout {
   readonly count: number;
   readonly flags: number;
   readonly sub: Uint8Array;
+  readonly links: Uint8Array;
   readonly size: number;
 }
 
@@ -52,6 +55,8 @@ export function writeBlock(writer: ByteWriter, source: BlockSource): number {
   const start = writer.reserve(layout.size);
   writeHeader(writer, start, source, layout);
   let at = start + BLOCK_HEADER_SIZE;
+  copyBytes(layout.links, 0, layout.links.length, writer.bytes, at);
+  at += layout.links.length;
   if ((layout.flags & BLOCK_FLAG.ALL_MINTED) === 0) at = writeKeys(writer.view, at, source);
   at = writeFrameTable(writer.view, at, source);
   if ((layout.flags & BLOCK_FLAG.HAS_TRACE_IDS) !== 0) at = writeTraceIds(writer.bytes, at, source);
@@ -82,6 +87,7 @@ function layOut(source: BlockSource): BlockLayout {
   const sub = producerSub === null ? NO_BYTES : encodeUtf8(producerSub);
   assert(sub.length <= PRODUCER_SUB_BYTES_MAX, () => `producerSub of ${sub.length} bytes`);
   const hasTraceIds = isTraced(source);
+  const { links = NO_BYTES } = source;
   const keySize = isAllMinted ? 0 : BLOCK_KEY_SIZE;
   const perMessage = BLOCK_FRAME_SIZE + keySize + (hasTraceIds ? BLOCK_TRACE_ID_SIZE : 0);
   return {
@@ -91,7 +97,8 @@ function layOut(source: BlockSource): BlockLayout {
       (hasTraceIds ? BLOCK_FLAG.HAS_TRACE_IDS : 0) |
       (source.isSealed === true ? BLOCK_FLAG.ENCRYPTED : 0),
     sub,
-    size: BLOCK_HEADER_SIZE + count * perMessage + sub.length + frames,
+    links,
+    size: BLOCK_HEADER_SIZE + links.length + count * perMessage + sub.length + frames,
   };
 }
 
@@ -119,7 +126,7 @@ function writeHeader(
   view.setUint16(start + 2, layout.sub.length, true);
   view.setUint32(start + 4, layout.count, true);
   view.setUint32(start + 8, source.partitionNumber, true);
-  view.setUint32(start + 12, 0, true);
+  view.setUint32(start + 12, layout.links.length, true);
   view.setFloat64(start + 16, source.baseOffset, true);
   view.setFloat64(start + 24, source.createdUs, true);
   writeIdBytes(source.messageId, bytes, start + 32);

@@ -144,7 +144,7 @@ describe('append blocks', () => {
     const bytes = written(sourceOf(commandOf(items, null), { baseOffset: 3, createdUs: 4 }));
     const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
     expect(hex.match(/.{1,32}/g)).toEqual([
-      '01000000020000001100000000000000',
+      '02000000020000001100000000000000',
       '00000000000008400000000000001040',
       '0198f2c14d3a7c109f2b6a1e5d0c7b00',
       '0100000002000000ffffffff07000000',

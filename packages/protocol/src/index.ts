@@ -51,6 +51,8 @@ export {
   BLOCK_TRACE_ID_SIZE,
 } from './block.ts';
 export type { PayloadReader } from './block.ts';
+export { BLOCK_LINKS_MAX, NO_LINKS, readBlockLinks, writeBlockLinks } from './block-links.ts';
+export type { BlockLinks, BlockRecord, LinkedBlock, PageLinks } from './block-links.ts';
 export { BLOCK_FRAME, BlockReader, payloadOf } from './block-reader.ts';
 export type { BlockAddress, BlockFrames } from './block-reader.ts';
 export { blockSize, writeBlock } from './block-writer.ts';
@@ -111,6 +113,7 @@ export { readTime, writeTime } from './entry/fields.ts';
 export { readOutcome, writeOutcome } from './entry/outcomes/outcome-codec.ts';
 export { BrokerError, ERRORS } from './errors.ts';
 export type { ErrorCode, ErrorOutcome } from './errors.ts';
+export { DONE, FAILED, JsonScanner } from './json/scanner.ts';
 export {
   ACK_ERROR_TEXT_LENGTH_MAX,
   BODY_BYTES_MAX_DEFAULT,

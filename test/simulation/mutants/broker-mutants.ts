@@ -71,9 +71,8 @@ const reuseOffset: Mutant = {
       const { partitions, blocks } = state;
       partitions.numbers.forEach((_, row) => {
         const tail = partitions.tail.get(row);
-        const newest = blocks.tail(row);
-        if (newest === 0 || blocks.count(newest) > 1 || blocks.head(row) !== newest) return;
-        blocks.dropBefore(row, Infinity);
+        if (blocks.tails.count(row) !== 1 || blocks.tails.retained(row) !== 1) return;
+        blocks.clear(row);
         partitions.tail.set(row, tail - 1);
       });
     }),

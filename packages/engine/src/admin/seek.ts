@@ -54,9 +54,7 @@ function seekPartition(
 function offsetOf(state: State, row: number, target: SeekTarget): number {
   const { partitions, blocks } = state;
   if (target.kind === 'end') return partitions.tail.get(row);
-  const record = blocks.firstCreatedAtOrAfter(row, target.atUs);
-  if (record === 0) return partitions.tail.get(row);
-  return Math.max(blocks.baseOffset(record), partitions.logStart.get(row));
+  return blocks.firstSince(row, target.atUs)?.baseOffset ?? partitions.tail.get(row);
 }
 
 function notFound(): SeekOutcome {

@@ -55,5 +55,6 @@ function removeRows(state: State, queue: QueueState, row: number): void {
   forgetDeferral(state, row);
   queue.retainedMessages -= partitions.tail.get(row) - partitions.logStart.get(row);
   queue.retainedBytes -= partitions.retainedBytes.get(row);
-  queue.retainedBlocks -= state.blocks.dropBefore(row, Infinity);
+  queue.retainedBlocks -= state.blocks.tails.retained(row);
+  state.blocks.clear(row);
 }

@@ -4,7 +4,7 @@
 import type { ByteWriter } from '@queen-ts/base';
 
 /** Version of the records that this build writes, and the only one it reads. */
-export const STATE_FORMAT_VERSION = 1;
+export const STATE_FORMAT_VERSION = 2;
 
 /** A piece ends with the first record that brings it to this size, in bytes. */
 export const PIECE_BYTES = 65_536;
@@ -16,7 +16,7 @@ export const RECORD = {
   GROUP: 3,
   PARTITION: 4,
   CURSOR: 5,
-  BLOCKS: 6,
+  // 6: the blocks of a partition, in version 1.
   DEAD_LETTER: 7,
   DEDUP_SLICES: 8,
   DEDUP_SEGMENT: 9,

@@ -7,7 +7,7 @@ import { writeDeadLetter } from './dead-letter-records.ts';
 import { liveSlices, writeDedupSegment, writeDedupSlices } from './dedup-records.ts';
 import { PIECE_BYTES, RECORD, takePiece } from './format.ts';
 import type { RowCounts } from './format.ts';
-import { writeBlocks, writePartition } from './partition-records.ts';
+import { writePartition } from './partition-records.ts';
 import { freezeQueues, writeGroup, writeQueue } from './queue-records.ts';
 import { freezeRequests, writeRequests } from './request-records.ts';
 import { writeState } from './state-record.ts';
@@ -28,7 +28,7 @@ export class FrozenState {
   readonly #queues: ReturnType<typeof freezeQueues>;
   readonly #partitions: ReturnType<State['partitions']['freeze']>;
   readonly #cursors: ReturnType<State['cursors']['freeze']>;
-  readonly #blocks: ReturnType<State['blocks']['freeze']>;
+  readonly #blocks: ReturnType<State['blocks']['tails']['freeze']>;
   readonly #deadLetters: ReturnType<State['deadLetters']['freeze']>;
   readonly #dedup: ReturnType<State['dedup']['freeze']>;
   readonly #requests: ReturnType<typeof freezeRequests>;
@@ -48,7 +48,7 @@ export class FrozenState {
     this.#queues = freezeQueues(state);
     this.#partitions = state.partitions.freeze();
     this.#cursors = state.cursors.freeze();
-    this.#blocks = state.blocks.freeze();
+    this.#blocks = state.blocks.tails.freeze();
     this.#deadLetters = state.deadLetters.freeze();
     this.#dedup = state.dedup.freeze();
     this.#requests = freezeRequests(state);
@@ -76,7 +76,7 @@ export class FrozenState {
     if (this.#isReleased) return;
     this.#isReleased = true;
     const { partitions, cursors, blocks, deadLetters, dedup } = this.#state;
-    for (const table of [partitions, cursors, blocks, deadLetters, dedup]) table.thaw();
+    for (const table of [partitions, cursors, blocks.tails, deadLetters, dedup]) table.thaw();
     this.#onRelease();
   }
 
@@ -95,17 +95,13 @@ export class FrozenState {
     const partitions = this.#partitions;
     const links = new CursorLinks(this.#cursors, partitions.number.rowCount);
     for (const _ of links.build()) yield NOTHING;
+    const frozen = { partitions, blocks: this.#blocks };
     const before = { number: 0, createdUs: this.#nowUs };
     for (const row of partitions.numbers.rows()) {
-      writePartition(writer, partitions, row, before);
+      writePartition(writer, frozen, row, before);
       const partition = before.number;
       for (const cursorRow of links.of(row)) {
         writeCursor(writer, this.#cursors, { row: cursorRow, partition, nowUs: this.#nowUs });
-        if (writer.length >= PIECE_BYTES) yield takePiece(writer);
-      }
-      let record = this.#blocks.head(row);
-      while (record !== 0) {
-        record = writeBlocks(writer, this.#blocks, { row, record, nowUs: this.#nowUs });
         if (writer.length >= PIECE_BYTES) yield takePiece(writer);
       }
       if (writer.length >= PIECE_BYTES) yield takePiece(writer);
@@ -144,7 +140,7 @@ function countRows(state: State): RowCounts {
     groups: state.groups.size,
     partitions: state.partitions.count,
     cursors: state.cursors.count,
-    blocks: state.blocks.recordCount,
+    blocks: state.blocks.blockCount,
     deadLetters: state.deadLetters.count,
     rememberedIds: state.dedup.count,
     recentRequests: state.mintedRequests.count + state.clientRequests.count,

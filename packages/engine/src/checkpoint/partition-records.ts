@@ -1,17 +1,14 @@
-// Partitions in the order of their wire numbers, each followed by its cursors and its blocks. Numbers
-// and times are distances to what came before, so that a usual partition takes about 30 bytes.
+// Partitions in the order of their wire numbers, each followed by its cursors. Numbers
+// and times are distances to what came before, so that a usual partition takes about 45 bytes.
 
-import { CodecError } from '@queen-ts/base';
+import { assert, CodecError } from '@queen-ts/base';
 import type { ByteReader, ByteWriter } from '@queen-ts/base';
 import { readTime, writeTime } from '@queen-ts/protocol';
 import type { FrozenPartitions } from '../partitions.ts';
 import type { QueueState } from '../queue-state.ts';
 import type { State } from '../state.ts';
-import type { FrozenBlocks } from '../tables/block-index.ts';
+import type { BlockTail, FrozenTails } from '../tables/block-tails.ts';
 import { RECORD } from './format.ts';
-
-/** Blocks in one record. */
-const BLOCKS_PER_RECORD = 1024;
 
 /** The partition before: distances start there. */
 export interface PartitionBefore {
@@ -19,10 +16,16 @@ export interface PartitionBefore {
   createdUs: number;
 }
 
-/** Writes the row of a partition. */
+/** What a partition is written from. */
+export interface FrozenRows {
+  readonly partitions: FrozenPartitions;
+  readonly blocks: FrozenTails;
+}
+
+/** Writes the row of a partition and of its blocks. */
 export function writePartition(
   writer: ByteWriter,
-  partitions: FrozenPartitions,
+  { partitions, blocks }: FrozenRows,
   row: number,
   before: PartitionBefore,
 ): void {
@@ -45,55 +48,85 @@ export function writePartition(
   writer.u8(lastAppendUs === 0 ? 0 : 1);
   if (lastAppendUs !== 0) writeTime(writer, lastAppendUs, createdUs);
   writeTime(writer, partitions.activeUs.get(row), createdUs);
+  const tail = partitions.tail.get(row);
+  if (tail > logStart) writeTail(writer, tailOf(blocks, row), { tail, createdUs });
   before.number = number;
   before.createdUs = createdUs;
 }
 
-/**
- * Writes blocks of a partition from `record` on, at most {@link BLOCKS_PER_RECORD}, and returns the
- * first that is left, or 0. Base offsets follow from the log start: blocks have no gaps.
- */
-export function writeBlocks(
-  writer: ByteWriter,
-  blocks: FrozenBlocks,
-  at: { readonly row: number; readonly record: number; readonly nowUs: number },
-): number {
-  const records: number[] = [];
-  let record = at.record;
-  for (; record !== 0 && records.length < BLOCKS_PER_RECORD; record = blocks.next(at.row, record)) {
-    records.push(record);
-  }
-  writer.u8(RECORD.BLOCKS);
-  writer.varint(records.length);
-  let beforeUs = at.nowUs;
-  let beforeIndex = 0;
-  for (const each of records) {
-    const createdUs = blocks.createdUs.get(each);
-    const entryIndex = blocks.entryIndex.get(each);
-    writer.varint(blocks.count.get(each));
-    writer.varint(entryIndex - beforeIndex);
-    writer.varint(blocks.blockStart.get(each));
-    writer.varint(blocks.blockSize.get(each));
-    writeTime(writer, createdUs, beforeUs);
-    beforeUs = createdUs;
-    beforeIndex = entryIndex;
-  }
-  return record;
+function tailOf(blocks: FrozenTails, row: number): BlockTail {
+  const tail = blocks.get(row);
+  assert(tail !== undefined, () => `partition row ${row} has messages without a block`);
+  return tail;
 }
 
-/** Reads partitions and blocks into a state. */
+/** Writes where the newest block of a partition with messages lies, and its newest page. */
+function writeTail(
+  writer: ByteWriter,
+  blocks: BlockTail,
+  at: { readonly tail: number; readonly createdUs: number },
+): void {
+  const { newest, number, retained, oldestUs, page } = blocks;
+  writer.varint(retained);
+  writer.varint(number);
+  writeTime(writer, oldestUs, at.createdUs);
+  writer.varint(newest.entryIndex);
+  writer.varint(newest.blockStart);
+  writer.varint(newest.blockSize);
+  writer.varint(newest.count);
+  writer.u8(page === undefined ? 0 : 1);
+  if (page === undefined) return;
+  writer.varint(newest.entryIndex - page.entryIndex);
+  writer.varint(page.blockStart);
+  writer.varint(page.blockSize);
+  writer.varint(page.count);
+  writer.varint(at.tail - page.baseOffset);
+  writeTime(writer, page.createdUs, at.createdUs);
+}
+
+function readTail(
+  reader: ByteReader,
+  at: { readonly tail: number; readonly createdUs: number },
+): BlockTail {
+  const retained = reader.varint();
+  const number = reader.varint();
+  const oldestUs = readTime(reader, at.createdUs);
+  const entryIndex = reader.varint();
+  const newest = {
+    entryIndex,
+    blockStart: reader.varint(),
+    blockSize: reader.varint(),
+    count: reader.varint(),
+  };
+  if (reader.u8() === 0) return { newest, number, retained, oldestUs, page: undefined };
+  const page = {
+    entryIndex: entryIndex - reader.varint(),
+    blockStart: reader.varint(),
+    blockSize: reader.varint(),
+    count: reader.varint(),
+    baseOffset: at.tail - reader.varint(),
+    createdUs: readTime(reader, at.createdUs),
+  };
+  return { newest, number, retained, oldestUs, page };
+}
+
+/** Reads partitions into a state. */
 export class PartitionReader {
   readonly #state: State;
   readonly #before: PartitionBefore;
-  /** The partition that cursors and blocks belong to, its queue, and where its next block begins. */
+  /** The partition that cursors belong to. */
   #row = 0;
-  #queue: QueueState | undefined;
-  #blocksEnd = 0;
+  #blockCount = 0;
 
   /** The state has its time already. */
   constructor(state: State) {
     this.#state = state;
     this.#before = { number: 0, createdUs: state.nowUs };
+  }
+
+  /** Blocks of the partitions read so far. */
+  get blockCount(): number {
+    return this.#blockCount;
   }
 
   /** Row of the partition read last, 0 before the first. */
@@ -103,7 +136,6 @@ export class PartitionReader {
 
   /** Reads the fields of a partition after the kind byte; `bytes` is what the reader reads. */
   partition(reader: ByteReader, bytes: Uint8Array): void {
-    this.finish();
     const { partitions, queues, nextPartition } = this.#state;
     const number = this.#before.number + reader.varint();
     const queueNumber = reader.varint();
@@ -141,43 +173,24 @@ export class PartitionReader {
     this.#before.number = number;
     this.#before.createdUs = createdUs;
     this.#row = row;
-    this.#queue = queue;
-    this.#blocksEnd = logStart;
+    if (retained > 0) this.#blocks(reader, queue, retained);
   }
-
-  /** Reads the fields of some blocks after the kind byte; returns how many. */
-  blocks(reader: ByteReader): number {
-    const { blocks, nowUs } = this.#state;
-    const queue = this.#queue;
-    if (queue === undefined) throw new CodecError('blocks of no partition');
-    const count = reader.varint();
-    let createdUs = nowUs;
-    let entryIndex = 0;
-    for (let i = 0; i < count; i += 1) {
-      const messages = reader.varint();
-      entryIndex += reader.varint();
-      const blockStart = reader.varint();
-      const blockSize = reader.varint();
-      createdUs = readTime(reader, createdUs);
-      blocks.append(this.#row, {
-        baseOffset: this.#blocksEnd,
-        count: messages,
-        entryIndex,
-        blockStart,
-        blockSize,
-        createdUs,
-      });
-      this.#blocksEnd += messages;
-    }
-    queue.retainedBlocks += count;
-    return count;
-  }
-
-  /** Checks that the last partition's blocks reach its tail. */
-  finish(): void {
-    if (this.#row === 0) return;
-    const tail = this.#state.partitions.tail.get(this.#row);
-    if (this.#blocksEnd === tail) return;
-    throw new CodecError(`blocks to ${this.#blocksEnd} of partition ${this.#before.number}`);
+  /** Where the blocks of the partition are; its row is set already. */
+  #blocks(reader: ByteReader, queue: QueueState, messages: number): void {
+    const { blocks, partitions } = this.#state;
+    const row = this.#row;
+    const at = { tail: partitions.tail.get(row), createdUs: partitions.createdUs.get(row) };
+    const tail = readTail(reader, at);
+    const { newest, page, oldestUs, retained } = tail;
+    const isSound =
+      newest.count >= 1 &&
+      retained >= 1 &&
+      newest.count + retained - 1 <= messages &&
+      oldestUs <= partitions.lastAppendUs.get(row) &&
+      (page === undefined || page.baseOffset >= partitions.logStart.get(row));
+    if (!isSound) throw new CodecError(`${retained} blocks of partition ${this.#before.number}`);
+    blocks.tails.restore(row, tail);
+    queue.retainedBlocks += retained;
+    this.#blockCount += retained;
   }
 }

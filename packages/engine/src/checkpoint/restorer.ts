@@ -119,9 +119,6 @@ class RecordReader {
       case RECORD.CURSOR:
         counts.cursors += 1;
         return this.#cursors.cursor(reader, this.#partitions.row);
-      case RECORD.BLOCKS:
-        counts.blocks += this.#partitions.blocks(reader);
-        return;
       case RECORD.DEAD_LETTER:
         counts.deadLetters += 1;
         return readDeadLetter(reader, this.#state);
@@ -140,7 +137,7 @@ class RecordReader {
 
   /** Checks and completes the state. */
   finish(): void {
-    this.#partitions.finish();
+    this.#counts.blocks = this.#partitions.blockCount;
     this.#queues.finish();
     this.#dedup.finish();
     for (const name of ROW_COUNT_NAMES) {

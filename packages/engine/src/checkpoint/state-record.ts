@@ -34,7 +34,11 @@ export function writeState(writer: ByteWriter, state: State, counts: RowCounts):
 /** Reads the fields after the kind byte into an empty state; returns the promised counts. */
 export function readState(reader: ByteReader, state: State): RowCounts {
   const version = reader.u8();
-  if (version !== STATE_FORMAT_VERSION) throw new CodecError(`state format version ${version}`);
+  if (version !== STATE_FORMAT_VERSION) {
+    throw new CodecError(
+      `state format version ${version}, this program reads ${STATE_FORMAT_VERSION} only`,
+    );
+  }
   state.closedUs = reader.varint();
   state.nowUs = state.closedUs;
   state.closedIndex = reader.varint();

@@ -120,13 +120,17 @@ function search(
   let left = blocksMax;
   const { partitionRow } = range;
   let record = blocks.firstAtOrAfter(partitionRow, range.from);
-  for (; record !== 0 && matcher.unresolved > 0; record = blocks.next(partitionRow, record)) {
-    const baseOffset = blocks.baseOffset(record);
+  for (
+    ;
+    record !== undefined && matcher.unresolved > 0;
+    record = blocks.next(partitionRow, record)
+  ) {
+    const { baseOffset } = record;
     if (baseOffset >= range.toExclusive) return true;
     if (left === 0 || budget?.isSpent === true) return false;
     left -= 1;
     const first = Math.max(0, range.from - baseOffset);
-    const end = Math.min(blocks.count(record), range.toExclusive - baseOffset);
+    const end = Math.min(record.count, range.toExclusive - baseOffset);
     const compared = matcher.scan(openBlock(state, record), first, end);
     state.openBlocks.charge(compared * COMPARING_COST_BYTES);
   }

@@ -1,9 +1,9 @@
 // Stored blocks as planning needs them.
 
-import type { BlockReader } from '@queen-ts/protocol';
+import type { BlockReader, BlockRecord } from '@queen-ts/protocol';
 import type { State } from '../state.ts';
 
-/** Opens the block of an index record. */
-export function openBlock(state: State, record: number): BlockReader {
+/** Opens a block of the index. */
+export function openBlock(state: State, record: BlockRecord): BlockReader {
   return state.openBlocks.open(record);
 }

@@ -133,10 +133,10 @@ function visibleEnd(state: State, queue: QueueState, row: number): number {
   }
   const tail = partitions.tail.get(row);
   if (delayUs === 0) return tail;
-  const deferred = blocks.firstCreatedAtOrAfter(row, nowUs - delayUs + 1);
-  if (deferred === 0) return tail;
-  deferUntil(state, row, blocks.createdUs(deferred) + delayUs);
-  return blocks.baseOffset(deferred);
+  const deferred = blocks.firstSince(row, nowUs - delayUs + 1);
+  if (deferred === undefined) return tail;
+  deferUntil(state, row, deferred.createdUs + delayUs);
+  return deferred.baseOffset;
 }
 
 /** Commits on delivery: at most once, no lease, always the first attempt. */

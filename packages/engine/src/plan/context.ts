@@ -3,11 +3,12 @@
 
 import { ByteWriter } from '@queen-ts/base';
 import { EntryWriter } from '@queen-ts/protocol';
-import type { Effect } from '@queen-ts/protocol';
+import type { Effect, LinkedBlock } from '@queen-ts/protocol';
 import { applyEffect } from '../apply/apply.ts';
 import type { EngineLimits } from '../limits.ts';
 import type { QueueState } from '../queue-state.ts';
 import type { State } from '../state.ts';
+import { writeNextLinks } from './block-links.ts';
 import { IdMatcher } from './id-matcher.ts';
 import { PartitionSweep } from './partition-sweep.ts';
 
@@ -32,6 +33,7 @@ export class PlanContext {
   /** Passes of retention and of the cleanup of partitions. */
   readonly retention = new PartitionSweep();
   readonly cleanup = new PartitionSweep();
+  readonly #links = new ByteWriter({ capacity: 1024 });
   #items = new Uint32Array(SCRATCH_ITEMS_MIN);
 
   constructor(state: State, limits: EngineLimits) {
@@ -44,6 +46,13 @@ export class PlanContext {
   emit(effect: Effect): void {
     this.head.effect(effect);
     applyEffect(this.state, effect);
+  }
+
+  /** Links of the next block of a partition, encoded; valid until the next call. */
+  linksOf(row: number, block: LinkedBlock): Uint8Array {
+    this.#links.clear();
+    writeNextLinks(this.#links, this.state.blocks, row, block);
+    return this.#links.written();
   }
 
   /** Scratch for one command's item positions; valid until the next call. */

@@ -17,6 +17,7 @@ import type { BlockReader, Id128 } from '@queen-ts/protocol';
 import type { State } from '../state.ts';
 import { openBlock } from './blocks.ts';
 import type { PlanContext } from './context.ts';
+import { storedBlock } from './spans.ts';
 
 const ID_SIZE = 16;
 
@@ -85,12 +86,7 @@ function blockOf(
   { partition, offset }: Pick<DeadLetter, 'partition' | 'offset'>,
 ): BlockReader {
   const row = state.partitions.numbers.get(partition);
-  const record = state.blocks.firstAtOrAfter(row, offset);
-  assert(
-    record !== 0 && state.blocks.baseOffset(record) <= offset,
-    () => `offset ${offset} of partition ${partition} is not stored`,
-  );
-  return openBlock(state, record);
+  return openBlock(state, storedBlock(state.blocks.firstAtOrAfter(row, offset), offset));
 }
 
 /** Appends one message of a block as a block of its own and returns its size in bytes. */

@@ -61,8 +61,8 @@ function seed(state: State, partitionRow: number, start: Start): number {
   if (partitions.lastAppendUs.get(partitionRow) < start.fromUs) {
     return partitions.tail.get(partitionRow);
   }
-  const record = blocks.firstCreatedAtOrAfter(partitionRow, start.fromUs);
-  return record === 0 ? partitions.tail.get(partitionRow) : blocks.baseOffset(record);
+  const since = blocks.firstSince(partitionRow, start.fromUs);
+  return since?.baseOffset ?? partitions.tail.get(partitionRow);
 }
 
 function startOf(group: string, subscription: Subscription, nowUs: number): Start {

@@ -4,6 +4,7 @@
 import type { QueueState } from '../queue-state.ts';
 import type { State } from '../state.ts';
 import { openBlock } from './blocks.ts';
+import { storedBlock } from './spans.ts';
 
 /** What is looked for: the id whose keyed hash is `words[at..at+4)`. */
 export interface IdQuery {
@@ -31,8 +32,8 @@ export function findOriginal(
   for (let i = 0; i < count; i += 1) {
     const offset = dedup.candidate(i);
     if (offset < partitions.logStart.get(partitionRow)) return offset;
-    const record = blocks.firstAtOrAfter(partitionRow, offset);
-    if (blocks.createdUs(record) < sinceUs) continue;
+    const record = storedBlock(blocks.firstAtOrAfter(partitionRow, offset), offset);
+    if (record.createdUs < sinceUs) continue;
     const block = openBlock(state, record);
     const ordinal = offset - block.baseOffset;
     if (!block.keyEquals(ordinal, words, at)) continue;
@@ -57,7 +58,8 @@ export function isRememberedBelow(
     const offset = dedup.candidate(i);
     if (offset >= toExclusive) return false;
     if (offset < partitions.logStart.get(partitionRow)) return true;
-    const block = openBlock(state, blocks.firstAtOrAfter(partitionRow, offset));
+    const record = storedBlock(blocks.firstAtOrAfter(partitionRow, offset), offset);
+    const block = openBlock(state, record);
     if (block.keyEquals(offset - block.baseOffset, words, at)) return true;
   }
   return false;

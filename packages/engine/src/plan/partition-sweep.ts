@@ -24,6 +24,8 @@ export class PartitionSweep {
     pass: {
       readonly wants: (queue: QueueState) => boolean;
       readonly visit: (queue: QueueState, row: number) => boolean;
+      /** Asked after each visit: true ends the call, the next one goes on behind. */
+      readonly isSpent?: () => boolean;
     },
   ): boolean {
     this.#queues ??= [...state.queues.keys()].reverse();
@@ -34,7 +36,7 @@ export class PartitionSweep {
       if (entered === QUEUES_PER_RUN) return false;
       const queue = state.queues.get(number);
       if (queue !== undefined && !queue.isDeleted && pass.wants(queue)) {
-        left -= this.#visitSome(queue, left, pass.visit);
+        left -= this.#visitSome(queue, left, pass);
         if (this.#ordinal < queue.partitions.end) return false;
       }
       this.#queues.pop();
@@ -47,16 +49,19 @@ export class PartitionSweep {
   #visitSome(
     queue: QueueState,
     budget: number,
-    visit: (queue: QueueState, row: number) => boolean,
+    pass: {
+      readonly visit: (queue: QueueState, row: number) => boolean;
+      readonly isSpent?: () => boolean;
+    },
   ): number {
     const from = this.#ordinal;
     const toExclusive = Math.min(from + budget, queue.partitions.end);
     for (let ordinal = from; ordinal < toExclusive; ordinal += 1) {
       const row = queue.partitions.row(ordinal);
       this.#ordinal = ordinal + 1;
-      if (row === 0 || visit(queue, row)) continue;
-      this.#ordinal = ordinal;
-      return budget;
+      const isDone = row === 0 || pass.visit(queue, row);
+      if (!isDone) this.#ordinal = ordinal;
+      if (!isDone || pass.isSpent?.() === true) return budget;
     }
     return toExclusive - from;
   }

@@ -223,6 +223,7 @@ function append(
     createdUs,
     messageId: idPlus(command.idBase, push.stored),
     isSealed,
+    links: context.linksOf(row, { baseOffset, createdUs, entryIndex: state.entryIndex }),
   });
   context.emit({
     kind: EFFECT.APPEND,

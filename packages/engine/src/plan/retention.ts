@@ -4,12 +4,20 @@
 import { EFFECT } from '@queen-ts/protocol';
 import type { QueueState } from '../queue-state.ts';
 import type { State } from '../state.ts';
+import type { LeftBlocks } from '../tables/block-index.ts';
 import type { PlanContext } from './context.ts';
 
 const US_PER_SECOND = 1_000_000;
 
 /** Appends that one visit removes from a partition at most; then the next call goes on there. */
 const BLOCKS_PER_VISIT = 1024;
+
+/** Work of one visit, and of all visits of a call, as the bytes that `OpenBlocks` counts. */
+const COST_BYTES_PER_VISIT = 2 * 1024 * 1024;
+const COST_BYTES_PER_CALL = 4 * 1024 * 1024;
+
+/** What looking at an append costs if its place is in memory. */
+const BLOCK_COST_BYTES = 256;
 
 /** Age in seconds until which a named sink holds messages back when the queue stores none. */
 const SINK_HOLD_SECONDS_DEFAULT = 604_800;
@@ -25,15 +33,23 @@ interface Cutoffs {
 /** Looks at up to `budget` partitions of queues with a rule. Returns whether the pass is complete. */
 export function planRetention(context: PlanContext, budget: number): boolean {
   const { state } = context;
+  const costEnd = state.openBlocks.costBytes + COST_BYTES_PER_CALL;
   return context.retention.run(state, budget, {
     wants: (queue) => queue.retainedMessages > 0 && isRuled(cutoffsOf(queue, state.nowUs)),
     visit: (queue, row) => {
-      const { offset, isAll } = removableTo(state, queue, row);
-      if (offset <= state.partitions.logStart.get(row)) return true;
-      const partition = state.partitions.number.get(row);
-      context.emit({ kind: EFFECT.LOG_START, partition, offset });
+      const { left, leftBytes, isAll } = removalOf(state, queue, row);
+      if (left === undefined) return isAll;
+      context.emit({
+        kind: EFFECT.LOG_START,
+        partition: state.partitions.number.get(row),
+        offset: left.offset,
+        retainedBlocks: left.blocks,
+        retainedBytes: leftBytes,
+        oldestUs: left.oldestUs,
+      });
       return isAll;
     },
+    isSpent: () => state.openBlocks.costBytes >= costEnd,
   });
 }
 
@@ -83,28 +99,47 @@ function isRuled(cutoffs: Cutoffs): boolean {
   return cutoffs.anyUs > 0 || cutoffs.completedUs > 0;
 }
 
-/** Offset up to which removable appends reach without a gap, as far as one visit looks. */
-function removableTo(
-  state: State,
-  queue: QueueState,
-  row: number,
-): { readonly offset: number; readonly isAll: boolean } {
-  const { blocks, partitions } = state;
+/** What is left of a partition when removable appends are gone, as far as one visit looks. */
+interface Removal {
+  /** Undefined when nothing goes. */
+  readonly left: LeftBlocks | undefined;
+  readonly leftBytes: number;
+  readonly isAll: boolean;
+}
+
+const NOTHING: Removal = { left: undefined, leftBytes: 0, isAll: true };
+
+function removalOf(state: State, queue: QueueState, row: number): Removal {
+  const { blocks, partitions, openBlocks } = state;
   const cutoffs = cutoffsOf(queue, state.nowUs);
-  let record = blocks.head(row);
-  let offset = partitions.logStart.get(row);
-  const newestUs = Math.max(cutoffs.anyUs, cutoffs.completedUs);
-  if (record === 0 || blocks.createdUs(record) >= newestUs) return { offset, isAll: true };
+  const oldestUs = blocks.tails.oldestUs(row);
+  const logStart = partitions.logStart.get(row);
+  if (oldestUs === 0 || oldestUs >= Math.max(cutoffs.anyUs, cutoffs.completedUs)) return NOTHING;
   const completedTo = cutoffs.completedUs > 0 ? lowestNext(state, queue, row) : 0;
-  for (let i = 0; record !== 0; i += 1) {
-    if (i === BLOCKS_PER_VISIT) return { offset, isAll: false };
-    const createdUs = blocks.createdUs(record);
-    const isCompleted = createdUs < cutoffs.completedUs && blocks.endOffset(record) <= completedTo;
+  // Without looking the oldest block up, which may have to be read.
+  if (oldestUs >= cutoffs.anyUs && completedTo <= logStart) return NOTHING;
+  const costEnd = openBlocks.costBytes + COST_BYTES_PER_VISIT;
+  let block = blocks.oldest(row);
+  let count = 0;
+  let bytes = 0;
+  let isAll = true;
+  for (; block !== undefined; block = blocks.next(row, block)) {
+    const { baseOffset, createdUs } = block;
+    const isCompleted = createdUs < cutoffs.completedUs && baseOffset + block.count <= completedTo;
     if (createdUs >= cutoffs.anyUs && !isCompleted) break;
-    offset = blocks.endOffset(record);
-    record = blocks.next(row, record);
+    isAll = count < BLOCKS_PER_VISIT && openBlocks.costBytes < costEnd;
+    if (!isAll) break;
+    count += 1;
+    bytes += block.blockSize;
+    openBlocks.charge(BLOCK_COST_BYTES);
   }
-  return { offset, isAll: true };
+  if (count === 0) return { ...NOTHING, isAll };
+  const left = {
+    offset: block?.baseOffset ?? partitions.tail.get(row),
+    blocks: blocks.tails.retained(row) - count,
+    oldestUs: block?.createdUs ?? 0,
+  };
+  return { left, leftBytes: partitions.retainedBytes.get(row) - bytes, isAll };
 }
 
 /** Lowest cursor of a partition over all groups, queue mode included; 0 without any. */

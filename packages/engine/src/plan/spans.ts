@@ -1,7 +1,8 @@
 // What a claim takes of a partition, as spans of its blocks: up to a number of messages, and up to a
 // size, so that no answer of a pop can be larger than memory likes (I13).
 
-import type { BlockSpan } from '@queen-ts/protocol';
+import { assert } from '@queen-ts/base';
+import type { BlockRecord, BlockSpan } from '@queen-ts/protocol';
 import type { State } from '../state.ts';
 import { openBlock } from './blocks.ts';
 
@@ -35,32 +36,39 @@ export function takeSpans(
   const spans: BlockSpan[] = [];
   let sizeBytes = 0;
   let offset = from;
-  let record = blocks.firstAtOrAfter(row, from);
+  let block = storedBlock(blocks.firstAtOrAfter(row, from), from);
   while (offset < toExclusive) {
-    const first = offset - blocks.baseOffset(record);
-    const wanted = Math.min(blocks.count(record) - first, toExclusive - offset);
-    const part = measure(state, record, { first, wanted, sizeBytesMax: sizeBytesMax - sizeBytes });
+    const first = offset - block.baseOffset;
+    const wanted = Math.min(block.count - first, toExclusive - offset);
+    const part = measure(state, block, { first, wanted, sizeBytesMax: sizeBytesMax - sizeBytes });
     const count = offset === from ? Math.max(1, part.count) : part.count;
-    if (count > 0) spans.push(spanOf(state, record, first, count));
+    if (count > 0) spans.push(spanOf(block, first, count));
     sizeBytes += part.sizeBytes + BLOCK_OVERHEAD_BYTES;
     offset += count;
-    if (count < wanted) break;
-    record = blocks.next(row, record);
+    if (count < wanted || offset === toExclusive) break;
+    block = storedBlock(blocks.next(row, block), offset);
   }
   return { spans, toExclusive: offset, sizeBytes };
+}
+
+/** The block that must hold an offset. */
+export function storedBlock(block: BlockRecord | undefined, offset: number): BlockRecord {
+  if (block === undefined || block.baseOffset > offset) {
+    assert(false, () => `offset ${offset} is not stored, the next block is ${block?.baseOffset}`);
+  }
+  return block;
 }
 
 /** How many of the wanted messages fit, and their size, or that of the first one if none does. */
 function measure(
   state: State,
-  record: number,
+  record: BlockRecord,
   part: { readonly first: number; readonly wanted: number; readonly sizeBytesMax: number },
 ): { readonly count: number; readonly sizeBytes: number } {
-  const { blocks } = state;
   const { first, wanted, sizeBytesMax } = part;
-  const blockSize = blocks.blockSize(record);
+  const { blockSize } = record;
   const bound = blockSize + wanted * MESSAGE_OVERHEAD_BYTES;
-  const isWhole = wanted === blocks.count(record) || blockSize <= MEASURED_BLOCK_BYTES_MIN;
+  const isWhole = wanted === record.count || blockSize <= MEASURED_BLOCK_BYTES_MIN;
   if (isWhole && bound <= sizeBytesMax) return { count: wanted, sizeBytes: bound };
   const block = openBlock(state, record);
   let sizeBytes = 0;
@@ -73,14 +81,7 @@ function measure(
 }
 
 /** The address of consecutive messages of a block. */
-export function spanOf(state: State, record: number, first: number, count: number): BlockSpan {
-  const { blocks } = state;
-  return {
-    entryIndex: blocks.entryIndex(record),
-    blockStart: blocks.blockStart(record),
-    blockSize: blocks.blockSize(record),
-    baseOffset: blocks.baseOffset(record),
-    first,
-    count,
-  };
+export function spanOf(block: BlockRecord, first: number, count: number): BlockSpan {
+  const { entryIndex, blockStart, blockSize, baseOffset } = block;
+  return { entryIndex, blockStart, blockSize, baseOffset, first, count };
 }

@@ -5,7 +5,6 @@
 
 import { QUEUE_MODE_GROUP } from '@queen-ts/protocol';
 import type { QueueState } from '../queue-state.ts';
-import type { State } from '../state.ts';
 import type { MessageCounts } from './queue-view.ts';
 import type { EngineView } from './view.ts';
 
@@ -72,14 +71,8 @@ export class CountsSum {
   }
 }
 
-/** Time of the append that holds an offset, or 0 when nothing is retained from there on. */
-function appendedUs(state: State, row: number, offset: number): number {
-  const record = state.blocks.firstAtOrAfter(row, offset);
-  return record === 0 ? 0 : state.blocks.createdUs(record);
-}
-
 /** Age in seconds of the oldest message from an offset on; 0 when there is none. */
 export function lagSeconds(view: EngineView, row: number, offset: number): number {
-  const createdUs = appendedUs(view.state, row, offset);
+  const createdUs = view.state.blocks.createdUs(row, offset);
   return createdUs === 0 ? 0 : Math.max(0, (view.nowUs - createdUs) / 1_000_000);
 }

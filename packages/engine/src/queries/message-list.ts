@@ -124,11 +124,9 @@ function* offerBlocks(
   const status = filter.status === undefined ? undefined : yield* partitionStatus(view, partition);
   for (;;) {
     const row = partitions.numbers.get(partition);
-    const record = row === 0 ? 0 : blocks.firstCreatedAtOrAfter(row, fromUs);
-    if (record === 0 || blocks.createdUs(record) >= toUs) return;
-    const baseOffset = blocks.baseOffset(record);
-    const createdUs = blocks.createdUs(record);
-    const count = blocks.count(record);
+    const record = row === 0 ? undefined : blocks.firstCreatedAtOrAfter(row, fromUs);
+    if (record === undefined || record.createdUs >= toUs) return;
+    const { baseOffset, createdUs, count } = record;
     if (hasStatus(status, filter.status, { from: baseOffset, toExclusive: baseOffset + count })) {
       top.offer({ partition, baseOffset, createdUs });
     }
@@ -168,23 +166,22 @@ function* addMessages(
   const status = yield* partitionStatus(view, block.partition);
   const row = partitions.numbers.get(block.partition);
   const queue = row === 0 ? undefined : view.state.queueOf(row);
-  const record = row === 0 ? 0 : blocks.firstAtOrAfter(row, block.baseOffset);
+  const record = row === 0 ? undefined : blocks.firstAtOrAfter(row, block.baseOffset);
   // Retention may have taken it meanwhile.
-  const isGone = record === 0 || blocks.baseOffset(record) !== block.baseOffset;
-  if (queue === undefined || isGone) return;
+  if (queue === undefined || record?.baseOffset !== block.baseOffset) return;
   const logStart = partitions.logStart.get(row);
-  for (let first = blocks.count(record) - 1; first >= 0; first -= 1) {
+  for (let first = record.count - 1; first >= 0; first -= 1) {
     const offset = block.baseOffset + first;
     if (offset < logStart || page.messages.length === page.limit) return;
     const own = statusAt(status, offset);
     if (filter.status !== undefined && own !== filter.status) continue;
     if (page.skip > 0) page.skip -= 1;
     else {
-      const span = spanOf(view.state, record, first, 1);
+      const span = spanOf(record, first, 1);
       page.messages.push(viewOf(view, queue, row, { offset, span, status: own }));
     }
   }
-  if (view.spend(blocks.count(record) * 8)) yield;
+  if (view.spend(record.count * 8)) yield;
 }
 
 function viewOf(

@@ -5,7 +5,7 @@ import { BLOCK_FLAG, ID_WORDS, QUEUE_MODE_GROUP } from '@queen-ts/protocol';
 import type { BlockReader, BlockSpan, QueueOptions } from '@queen-ts/protocol';
 import { readDeadLetter } from '../admin/dead-letter-record.ts';
 import { openBlock } from '../plan/blocks.ts';
-import { spanOf } from '../plan/spans.ts';
+import { spanOf, storedBlock } from '../plan/spans.ts';
 import type { State } from '../state.ts';
 import type { Readers } from './message-list.ts';
 import { deadLetterAt, groupsAt, partitionStatus, statusAt } from './message-status.ts';
@@ -68,8 +68,8 @@ export function* readMessage(
   const partition = yield* partitionStatus(view, address.partition);
   const row = state.partitions.numbers.get(address.partition);
   const queue = row === 0 ? undefined : state.queueOf(row);
-  const record = row === 0 ? 0 : state.blocks.firstAtOrAfter(row, offset);
-  if (queue === undefined || record === 0 || state.blocks.baseOffset(record) > offset) {
+  const record = row === 0 ? undefined : state.blocks.firstAtOrAfter(row, offset);
+  if (queue === undefined || record === undefined || record.baseOffset > offset) {
     return undefined;
   }
   const groups = groupsAt(view, row, offset);
@@ -79,7 +79,7 @@ export function* readMessage(
     partition: state.partitions.names.nameText(row),
     partitionNumber: address.partition,
     offset,
-    span: spanOf(state, record, offset - state.blocks.baseOffset(record), 1),
+    span: spanOf(record, offset - record.baseOffset, 1),
     status: statusAt(partition, offset),
     groups,
     readers: {
@@ -105,7 +105,7 @@ function rememberedOffset(state: State, search: Search): number | undefined {
   for (let i = 0; i < count; i += 1) {
     const offset = dedup.candidate(i);
     if (offset < partitions.logStart.get(row)) continue;
-    const block = openBlock(state, blocks.firstAtOrAfter(row, offset));
+    const block = openBlock(state, storedBlock(blocks.firstAtOrAfter(row, offset), offset));
     if (block.keyEquals(offset - block.baseOffset, search.words, 0)) return offset;
   }
   return undefined;
@@ -128,9 +128,9 @@ function* searchedOffset(
     const row = partitions.numbers.get(partition);
     if (row === 0 || view.state.queueOf(row) === undefined) return undefined;
     const record =
-      (fromUs > 0 ? blocks.firstCreatedAtOrAfter(row, fromUs) : 0) ||
+      (fromUs > 0 ? blocks.firstCreatedAtOrAfter(row, fromUs) : undefined) ??
       blocks.firstAtOrAfter(row, nextOffset);
-    if (record === 0 || blocks.baseOffset(record) > offsetMax) return undefined;
+    if (record === undefined || record.baseOffset > offsetMax) return undefined;
     const block = openBlock(view.state, record);
     const ordinal = ordinalOf(block, search);
     if (ordinal >= 0) return block.baseOffset + ordinal;

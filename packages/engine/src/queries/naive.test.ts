@@ -199,15 +199,15 @@ class Facts {
       dead.add(state.deadLetters.offset.get(letter));
     });
     const { blocks } = state;
-    for (let it = blocks.head(row); it !== 0; it = blocks.next(row, it)) {
-      for (let offset = blocks.baseOffset(it); offset < blocks.endOffset(it); offset += 1) {
+    for (let it = blocks.oldest(row); it !== undefined; it = blocks.next(row, it)) {
+      for (let offset = it.baseOffset; offset < it.baseOffset + it.count; offset += 1) {
         this.messages.push({
           queue: queue.name,
           namespace: queue.options.namespace,
           partition,
           number,
           offset,
-          createdUs: blocks.createdUs(it),
+          createdUs: it.createdUs,
           status: this.#statusOf(number, offset, dead),
         });
       }

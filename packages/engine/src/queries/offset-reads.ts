@@ -111,13 +111,13 @@ export function* readOffsetsAtTime(
   for (const { queue, partition, fromUs } of entries) {
     const found = boundsOf(view, { queue, partition });
     const { row = 0, bounds = NOWHERE } = found ?? {};
-    const record = row === 0 ? 0 : blocks.firstCreatedAtOrAfter(row, fromUs);
+    const since = row === 0 ? undefined : blocks.firstSince(row, fromUs);
     offsets.push({
       queue,
       partition,
       ...bounds,
-      offset: record === 0 ? undefined : Math.max(blocks.baseOffset(record), bounds.logStartOffset),
-      atUs: record === 0 ? 0 : blocks.createdUs(record),
+      offset: since?.baseOffset,
+      atUs: since?.createdUs ?? 0,
       error: found === undefined ? 'UNKNOWN_TOPIC_OR_PARTITION' : undefined,
     });
     if (view.spend(16)) yield;

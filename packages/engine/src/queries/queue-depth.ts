@@ -126,6 +126,5 @@ function visibleEnd(view: EngineView, queue: QueueState, row: number): number {
   if (partitions.lastAppendUs.get(row) + queue.windowUs > view.nowUs) return 0;
   const tail = partitions.tail.get(row);
   if (queue.delayUs === 0) return tail;
-  const deferred = blocks.firstCreatedAtOrAfter(row, view.nowUs - queue.delayUs + 1);
-  return deferred === 0 ? tail : blocks.baseOffset(deferred);
+  return blocks.firstSince(row, view.nowUs - queue.delayUs + 1)?.baseOffset ?? tail;
 }

@@ -125,8 +125,7 @@ function viewOf(
   const counts = countPartition(view, queue, row);
   const sum = new CountsSum();
   sum.add(counts);
-  const oldest = blocks.head(row);
-  const newest = blocks.tail(row);
+  const { tails } = blocks;
   return {
     number,
     name: partitions.names.nameText(row),
@@ -134,8 +133,8 @@ function viewOf(
     messages: sum.withLeased(deadLetter),
     totalConsumed: counts.next,
     activeUs: partitions.activeUs.get(row),
-    oldestMessageUs: oldest === 0 ? 0 : blocks.createdUs(oldest),
-    newestMessageUs: newest === 0 ? 0 : blocks.createdUs(newest),
+    oldestMessageUs: tails.oldestUs(row),
+    newestMessageUs: tails.retained(row) === 0 ? 0 : partitions.lastAppendUs.get(row),
     retainedBytes: partitions.retainedBytes.get(row),
   };
 }

@@ -23,15 +23,23 @@ export class EngineView {
   /** Leases count as live when they end after this; in microseconds. */
   readonly nowUs: number;
   #unitsLeft = SLICE_UNITS;
+  /** Block headers that were read when work was counted last. */
+  #headersRead: number;
 
   constructor(state: State, nowUs: number) {
     this.state = state;
     this.nowUs = nowUs;
+    this.#headersRead = state.blocks.reads;
   }
 
-  /** Counts work; true when the slice is used up and the read must yield. */
+  /**
+   * Counts work, and the block headers that looking blocks up has read since the last call; true when the
+   * slice is used up and the read must yield.
+   */
   spend(units: number): boolean {
-    this.#unitsLeft -= units;
+    const { reads } = this.state.blocks;
+    this.#unitsLeft -= units + (reads - this.#headersRead) * BLOCK_READ_UNITS;
+    this.#headersRead = reads;
     if (this.#unitsLeft > 0) return false;
     this.#unitsLeft = SLICE_UNITS;
     return true;

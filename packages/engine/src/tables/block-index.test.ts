@@ -1,212 +1,296 @@
-import { randomBelow, SeededRng } from '@queen-ts/base';
+import { ByteWriter, CodecError, SeededRng } from '@queen-ts/base';
+import { BLOCK_FORMAT_VERSION, BLOCK_HEADER_SIZE, BLOCK_LINKS_MAX } from '@queen-ts/protocol';
+import type { BlockRecord, PayloadReader } from '@queen-ts/protocol';
 import { describe, expect, test } from 'vitest';
-import { BlockIndex, type BlockRecord } from './block-index.ts';
-import { U48_MAX } from './chunked-columns.ts';
+import { writeNextLinks } from '../plan/block-links.ts';
+import { BLOCK_CACHE_SIZES_DEFAULT, BlockIndex } from './block-index.ts';
+import type { BlockCacheSizes } from './block-index.ts';
 
-function record(baseOffset: number, count = 1, createdUs = 1000): BlockRecord {
-  return { baseOffset, count, entryIndex: 7, blockStart: 0, blockSize: 100, createdUs };
-}
+/** So little that a few blocks are kept at most. */
+const TINY = { recentBytes: 120, lookedUpBytes: 1 };
 
-function read(index: BlockIndex, row: number): BlockRecord {
-  return {
-    baseOffset: index.baseOffset(row),
-    count: index.count(row),
-    entryIndex: index.entryIndex(row),
-    blockStart: index.blockStart(row),
-    blockSize: index.blockSize(row),
-    createdUs: index.createdUs(row),
-  };
-}
+/** Nothing but the newest blocks is in memory. */
+const NOTHING = { recentBytes: 0, lookedUpBytes: 0 };
 
-function list(index: BlockIndex, partition: number, from = 0): number[] {
-  const bases: number[] = [];
-  index.forEach(partition, from, (row) => {
-    bases.push(index.baseOffset(row));
-    return true;
-  });
-  return bases;
-}
+/** A log of blocks without messages' bytes, its index, and the same in plain arrays. */
+class Log implements PayloadReader {
+  readonly entries = new Map<number, Uint8Array>();
+  readonly model = new Map<number, BlockRecord[]>();
+  readonly #logStarts = new Map<number, number>();
+  readonly #tails = new Map<number, { offset: number; us: number }>();
+  index: BlockIndex;
+  nowUs = 1_000_000;
+  entryIndex = 1;
 
-test('keeps every field at its limits', () => {
-  const index = new BlockIndex();
-  const largest: BlockRecord = {
-    baseOffset: U48_MAX,
-    count: 0xffffffff,
-    entryIndex: U48_MAX,
-    blockStart: 0xffffffff,
-    blockSize: 0xffffffff,
-    createdUs: Number.MAX_SAFE_INTEGER,
-  };
-  expect(read(index, index.append(1, largest))).toEqual(largest);
-  const smallest = { ...record(0), entryIndex: 0, blockSize: 0, createdUs: 0 };
-  expect(read(index, index.append(2, smallest))).toEqual(smallest);
-});
-
-test('a partition without records answers 0 everywhere', () => {
-  const index = new BlockIndex();
-  for (const partition of [0, 1, 100_000]) {
-    expect(index.head(partition)).toBe(0);
-    expect(index.tail(partition)).toBe(0);
-    expect(index.firstAtOrAfter(partition, 0)).toBe(0);
-    expect(index.firstCreatedAtOrAfter(partition, 0)).toBe(0);
-    expect(index.dropBefore(partition, Infinity)).toBe(0);
-    expect(list(index, partition)).toEqual([]);
+  constructor(sizes: BlockCacheSizes) {
+    this.index = this.#newIndex(sizes);
   }
-});
 
-test('finds the record that holds an offset, or the next one in a gap', () => {
-  const index = new BlockIndex();
-  const first = index.append(1, record(10, 5));
-  const second = index.append(1, record(15, 1));
-  const third = index.append(1, record(20, 10));
-  const wanted: readonly (readonly [number, number])[] = [
-    [0, first],
-    [10, first],
-    [14, first],
-    [15, second],
-    [16, third],
-    [20, third],
-    [29, third],
-    [30, 0],
-  ];
-  for (const [offset, row] of wanted) expect(index.firstAtOrAfter(1, offset)).toBe(row);
-  expect(index.next(1, first)).toBe(second);
-  expect(index.next(1, third)).toBe(0);
-  expect(index.head(1)).toBe(first);
-  expect(index.tail(1)).toBe(third);
-});
+  payload({ index, from, toExclusive }: Parameters<PayloadReader['payload']>[0]): Uint8Array {
+    const bytes = this.entries.get(index);
+    expect(bytes?.length, `entry ${index}`).toBeGreaterThanOrEqual(toExclusive);
+    return bytes!.subarray(from, toExclusive);
+  }
 
-test('refuses an append that goes back or is empty, and changes nothing', () => {
-  const index = new BlockIndex();
-  index.append(1, record(10, 5, 2000));
-  expect(() => index.append(1, record(14, 1, 2000))).toThrow('append at 14 before 15');
-  expect(() => index.append(1, record(15, 1, 1999))).toThrow('append at 1999 us before 2000 us');
-  expect(() => index.append(1, record(15, 0, 2000))).toThrow('append of 0 messages at 15');
-  expect(list(index, 1)).toEqual([10]);
-  expect(index.recordCount).toBe(1);
-});
+  blocks(row: number): BlockRecord[] {
+    return this.model.get(row) ?? [];
+  }
 
-test('drops whole records before an offset, at most as many as allowed', () => {
-  const index = new BlockIndex();
-  for (let base = 0; base < 100; base += 10) index.append(1, record(base, 10));
-  expect(index.dropBefore(1, 9)).toBe(0);
-  expect(index.dropBefore(1, 25)).toBe(2);
-  expect(list(index, 1)[0]).toBe(20);
-  expect(index.dropBefore(1, 80, 3)).toBe(3);
-  expect(list(index, 1)).toEqual([50, 60, 70, 80, 90]);
-  expect(index.dropBefore(1, Infinity)).toBe(5);
-  expect(index.head(1)).toBe(0);
-  expect(index.recordCount).toBe(0);
-  index.append(1, record(100, 1));
-  expect(list(index, 1)).toEqual([100]);
-});
+  /** Appends to partitions in one entry. */
+  append(rows: readonly number[], count: number): void {
+    this.entryIndex += 1;
+    const writer = new ByteWriter({ capacity: 96 });
+    this.entries.set(this.entryIndex, writer.bytes);
+    for (const row of rows) {
+      this.nowUs += 10;
+      const { offset } = this.#tail(row);
+      const block = { baseOffset: offset, createdUs: this.nowUs, entryIndex: this.entryIndex };
+      const links = new ByteWriter();
+      writeNextLinks(links, this.index, row, block);
+      const blockStart = writer.length;
+      writer.u8(BLOCK_FORMAT_VERSION);
+      writer.u8(0);
+      writer.u16(0);
+      writer.u32(count);
+      writer.u32(row + 1000);
+      writer.u32(links.length);
+      writer.uint53(offset);
+      writer.uint53(this.nowUs);
+      writer.reserve(16);
+      writer.raw(links.written());
+      writer.reserve(count * 8);
+      this.entries.set(this.entryIndex, writer.bytes);
+      const record = { ...block, count, blockStart, blockSize: writer.length - blockStart };
+      this.#tails.set(row, { offset: offset + count, us: this.nowUs });
+      this.index.append(row, record);
+      const blocks = this.model.get(row);
+      if (blocks === undefined) this.model.set(row, [record]);
+      else blocks.push(record);
+    }
+  }
 
-test('forEach stops when it is told to', () => {
-  const index = new BlockIndex();
-  for (let base = 0; base < 100; base += 1) index.append(1, record(base));
-  const seen: number[] = [];
-  index.forEach(1, 40, (row) => {
-    seen.push(index.baseOffset(row));
-    return seen.length < 3;
-  });
-  expect(seen).toEqual([40, 41, 42]);
-});
+  /** Drops the oldest blocks; their entries stay readable only while others need them. */
+  drop(row: number, count: number): void {
+    const left = this.blocks(row).slice(count);
+    const offset = left[0]?.baseOffset ?? this.#tail(row).offset;
+    this.index.dropTo(row, { offset, blocks: left.length, oldestUs: left[0]?.createdUs ?? 0 });
+    this.#logStarts.set(row, offset);
+    this.model.set(row, left);
+  }
+
+  /** Removes what no retained block needs: reading it is an error from then on. */
+  reclaim(): void {
+    const live = new Set<number>();
+    for (const blocks of this.model.values()) {
+      for (const { entryIndex } of blocks) live.add(entryIndex);
+    }
+    for (const index of this.entries.keys()) if (!live.has(index)) this.entries.delete(index);
+  }
+
+  /** Goes on with an index that has what a checkpoint holds, and no more. */
+  restore(sizes: BlockCacheSizes): void {
+    const frozen = this.index.tails.freeze();
+    const restored = this.#newIndex(sizes);
+    for (const row of this.model.keys()) {
+      const tail = frozen.get(row);
+      if (tail !== undefined) restored.tails.restore(row, tail);
+    }
+    this.index.tails.thaw();
+    this.index = restored;
+  }
+
+  /** Compares every look-up of a partition with the arrays. */
+  check(rng: SeededRng, row: number): void {
+    const { index } = this;
+    const blocks = this.blocks(row);
+    expect(index.tails.retained(row)).toBe(blocks.length);
+    expect(index.tails.oldestUs(row)).toBe(blocks[0]?.createdUs ?? 0);
+    expect(index.newest(row)).toEqual(blocks.at(-1));
+    expect(index.oldest(row)).toEqual(blocks[0]);
+    const tail = this.#tail(row).offset;
+    for (let i = 0; i < 6; i += 1) {
+      const offset = rng.u32() % (tail + 2);
+      const found = blocks.find((block) => block.baseOffset + block.count > offset);
+      expect(index.firstAtOrAfter(row, offset), `offset ${offset}`).toEqual(found);
+      expect(index.createdUs(row, offset)).toBe(found?.createdUs ?? 0);
+      if (found !== undefined) {
+        expect(index.next(row, found)).toEqual(blocks[blocks.indexOf(found) + 1]);
+      }
+      const us = 1_000_000 + (rng.u32() % (this.nowUs - 999_990));
+      const created = blocks.find(({ createdUs }) => createdUs >= us);
+      expect(index.firstCreatedAtOrAfter(row, us), `${us} us`).toEqual(created);
+      expect(index.firstSince(row, us)?.baseOffset).toBe(created?.baseOffset);
+      expect(index.firstSince(row, us)?.createdUs).toBe(created?.createdUs);
+    }
+  }
+
+  #tail(row: number): { offset: number; us: number } {
+    return this.#tails.get(row) ?? { offset: 0, us: 0 };
+  }
+
+  #newIndex(sizes: BlockCacheSizes): BlockIndex {
+    const bounds = {
+      number: { get: (row: number) => row + 1000 },
+      logStart: { get: (row: number) => this.#logStarts.get(row) ?? 0 },
+      tail: { get: (row: number) => this.#tail(row).offset },
+      lastAppendUs: { get: (row: number) => this.#tail(row).us },
+    };
+    return new BlockIndex(this, bounds, sizes);
+  }
+}
+
+function filled(sizes: BlockCacheSizes, blocks: number): Log {
+  const log = new Log(sizes);
+  for (let i = 0; i < blocks; i += 1) log.append([1], 1);
+  return log;
+}
+
+/** Reads of a call. */
+function readsOf(log: Log, call: () => void): number {
+  const before = log.index.reads;
+  call();
+  return log.index.reads - before;
+}
 
 describe.each([
-  { name: 'few records', appendPercent: 50, partitions: 200 },
-  { name: 'many records', appendPercent: 80, partitions: 3 },
-  { name: 'one long list with drops at its head', appendPercent: 97, partitions: 1 },
-])('partitions with $name', ({ appendPercent, partitions }) => {
-  test.each([1, 2, 3])('agree with arrays, seed %d', (seed) => {
-    const rng = new SeededRng(seed);
-    const index = new BlockIndex();
-    const models = Array.from({ length: partitions + 1 }, (): BlockRecord[] => []);
-    const ends = new Float64Array(partitions + 1);
-    let nowUs = 1000;
-    for (let i = 0; i < 8000; i += 1) {
-      const partition = 1 + randomBelow(rng, partitions);
-      const model = models[partition] as BlockRecord[];
-      if (randomBelow(rng, 100) < appendPercent) {
-        nowUs += randomBelow(rng, 3);
-        // Now and then offsets are missing: a record may have been dropped out of its turn.
-        const gap = randomBelow(rng, 20) === 0 ? randomBelow(rng, 5) : 0;
-        const added: BlockRecord = {
-          baseOffset: (ends[partition] as number) + gap,
-          count: 1 + randomBelow(rng, 4),
-          entryIndex: i,
-          blockStart: randomBelow(rng, 1000),
-          blockSize: randomBelow(rng, 1000),
-          createdUs: nowUs,
-        };
-        index.append(partition, added);
-        model.push(added);
-        ends[partition] = added.baseOffset + added.count;
-      } else {
-        const first = model[0]?.baseOffset ?? 0;
-        const offset = first + randomBelow(rng, Math.ceil((ends[partition] as number) - first) + 2);
-        const keep = randomBelow(rng, 50) === 0 ? Infinity : Math.min(offset, first + 300);
-        const dropped = model.findIndex((other) => other.baseOffset + other.count > keep);
-        const count = dropped < 0 ? model.length : dropped;
-        model.splice(0, count);
-        expect(index.dropBefore(partition, keep)).toBe(count);
+  ['nothing', NOTHING],
+  ['a few blocks', TINY],
+  ['some hundred blocks', { recentBytes: 8000, lookedUpBytes: 4000 }],
+  ['all blocks', BLOCK_CACHE_SIZES_DEFAULT],
+])('with %s in memory', (name, sizes) => {
+  test('finds what plain arrays find, through appends, drops, reclaiming and restores', () => {
+    for (let seed = 1; seed <= 12; seed += 1) {
+      const rng = new SeededRng(seed * 100 + name.length);
+      const log = new Log(sizes);
+      const rows = [1, 2, 3, 900];
+      for (let step = 0; step < 500; step += 1) {
+        const row = rows[rng.u32() % rows.length]!;
+        const dice = rng.u32() % 100;
+        if (dice < 80) {
+          const others = rng.u32() % 4 === 0 ? rows : [row, row, row];
+          log.append(others, 1 + (rng.u32() % 5));
+        } else if (dice < 90) {
+          const { length } = log.blocks(row);
+          log.drop(row, rng.u32() % 30 === 0 ? length : rng.u32() % Math.min(length + 1, 40));
+          log.reclaim();
+        } else if (dice < 92) log.restore(sizes);
+        else log.check(rng, row);
       }
-      checkSeek(index, partition, model, rng);
+      for (const row of rows) log.check(rng, row);
     }
-    for (let partition = 1; partition <= partitions; partition += 1) {
-      const rows: BlockRecord[] = [];
-      index.forEach(partition, 0, (row) => rows.push(read(index, row)) > 0);
-      expect(rows).toEqual(models[partition]);
-    }
+  }, 60_000);
+
+  test('a partition row that is used again has none of the blocks before', () => {
+    const log = filled(sizes, 100);
+    log.drop(1, 100);
+    expect(log.index.blockCount).toBe(0);
+    expect(log.index.newest(1)).toBeUndefined();
+    expect(log.index.firstAtOrAfter(1, 0)).toBeUndefined();
+    log.entries.clear();
+    for (let i = 0; i < 70; i += 1) log.append([1], 1);
+    log.check(new SeededRng(1), 1);
   });
 });
 
-function checkSeek(
-  index: BlockIndex,
-  partition: number,
-  model: readonly BlockRecord[],
-  rng: SeededRng,
-): void {
-  const from = model[0]?.baseOffset ?? 0;
-  const last = model.at(-1);
-  const span = last === undefined ? 5 : last.baseOffset + last.count - from + 4;
-  const offset = Math.max(0, from - 2) + randomBelow(rng, span);
-  const wanted = model.find((other) => other.baseOffset + other.count > offset);
-  const found = index.firstAtOrAfter(partition, offset);
-  expect(found === 0 ? undefined : read(index, found)).toEqual(wanted);
-  const hint = index.firstAtOrAfter(partition, Math.max(0, offset - randomBelow(rng, 12)));
-  expect(index.firstAtOrAfter(partition, offset, hint)).toBe(found);
-  const us = (last?.createdUs ?? 1000) - randomBelow(rng, 2000);
-  const created = index.firstCreatedAtOrAfter(partition, us);
-  expect(created === 0 ? undefined : read(index, created)).toEqual(
-    model.find((other) => other.createdUs >= us),
-  );
-}
-
-test('a tiny partition costs 8 bytes and 37 a record', () => {
-  const index = new BlockIndex();
-  const partitions = 2 ** 17 - 1;
-  for (let partition = 1; partition <= partitions; partition += 1) {
-    index.append(partition, record(0));
+test('a look-up in a long history reads O(log n) headers', () => {
+  const log = filled(BLOCK_CACHE_SIZES_DEFAULT, 20_000);
+  const rng = new SeededRng(3);
+  let most = 0;
+  for (let i = 0; i < 300; i += 1) {
+    log.restore(NOTHING);
+    const offset = rng.u32() % 20_000;
+    const reads = readsOf(log, () => log.index.firstAtOrAfter(1, offset));
+    most = Math.max(most, reads);
   }
-  expect(index.bytes / partitions).toBeLessThan(45.3);
+  // 625 pages: 2 log2 of them.
+  expect(most).toBeLessThanOrEqual(20);
+  log.restore(NOTHING);
+  expect(readsOf(log, () => log.index.oldest(1))).toBeLessThanOrEqual(20);
+  expect(readsOf(log, () => log.index.newest(1))).toBe(0);
 });
 
-test('seeking in the middle of a long list reads only a few records', () => {
-  const index = new BlockIndex();
-  const records = 200_000;
-  for (let base = 0; base < records; base += 1) index.append(1, record(base, 1, 1000 + base));
-  index.dropBefore(1, 12_345);
-  let steps = 0;
-  // Every step of a search reads the end of a record or the base of a skip node.
-  const counting = index.endOffset.bind(index);
-  index.endOffset = (row) => {
-    steps += 1;
-    return counting(row);
-  };
-  for (let offset = 12_345; offset < records; offset += 997) {
-    steps = 0;
-    expect(index.baseOffset(index.firstAtOrAfter(1, offset))).toBe(offset);
-    expect(steps).toBeLessThan(70);
-    expect(index.createdUs(index.firstCreatedAtOrAfter(1, 1000 + offset))).toBe(1000 + offset);
+test('the blocks since the last page are found in few reads', () => {
+  for (let blocks = 1; blocks <= 3 * BLOCK_LINKS_MAX; blocks += 1) {
+    const log = filled(BLOCK_CACHE_SIZES_DEFAULT, blocks);
+    for (let offset = 0; offset < blocks; offset += 1) {
+      log.restore(NOTHING);
+      const reads = readsOf(log, () => log.index.firstAtOrAfter(1, offset));
+      expect(reads, `${offset} of ${blocks}`).toBeLessThanOrEqual(5);
+    }
   }
+});
+
+test('reading a history from its start costs a read for every 32 blocks', () => {
+  const log = filled(BLOCK_CACHE_SIZES_DEFAULT, 10_000);
+  log.restore({ recentBytes: 0, lookedUpBytes: 256 * 1024 });
+  const reads = readsOf(log, () => {
+    let block = log.index.oldest(1);
+    let count = 0;
+    for (; block !== undefined; block = log.index.next(1, block)) count += 1;
+    expect(count).toBe(10_000);
+  });
+  expect(reads).toBeLessThan(10_000 / 16);
+});
+
+test('a partition whose blocks are long apart is still read with one read a block at most', () => {
+  const log = new Log(TINY);
+  // The others push its blocks out of memory between its appends.
+  for (let i = 0; i < 400; i += 1) log.append([1, 2, 3, 4, 5, 6, 7], 1);
+  log.restore({ recentBytes: 0, lookedUpBytes: 256 * 1024 });
+  const reads = readsOf(log, () => {
+    let block = log.index.oldest(1);
+    for (; block !== undefined; block = log.index.next(1, block));
+  });
+  expect(reads).toBeLessThanOrEqual(420);
+});
+
+test('appending reads for pages only, and dropping never', () => {
+  const log = new Log(NOTHING);
+  const reads = readsOf(log, () => {
+    for (let i = 0; i < 3200; i += 1) log.append([1], 1);
+  });
+  expect(reads).toBeLessThanOrEqual(2 * 100);
+  expect(readsOf(log, () => log.drop(1, 3000))).toBe(0);
+  expect(readsOf(log, () => log.index.clear(1))).toBe(0);
+});
+
+test('memory does not grow with what is retained', () => {
+  const sizes = { recentBytes: 64 * 1024, lookedUpBytes: 64 * 1024 };
+  const log = filled(sizes, 5000);
+  const { bytes } = log.index;
+  for (let i = 0; i < 10_000; i += 1) log.append([1], 1);
+  for (let offset = 0; offset < 15_000; offset += 100) log.index.firstAtOrAfter(1, offset);
+  expect(log.index.bytes).toBeLessThanOrEqual(bytes + 64 * 1024);
+  expect(log.index.blockCount).toBe(15_000);
+});
+
+describe('a link that leads to anything but its block is corruption', () => {
+  const FIELDS = { version: 0, count: 4, partition: 8, links: 12, base: 16, created: 24 };
+
+  test.each(Object.entries(FIELDS))('%s', (_, at) => {
+    const log = filled(BLOCK_CACHE_SIZES_DEFAULT, 10);
+    const newest = log.index.newest(1)!;
+    const bytes = log.entries.get(newest.entryIndex)!;
+    log.restore(NOTHING);
+    bytes[newest.blockStart + at]! ^= 1;
+    expect(() => log.index.oldest(1)).toThrow(CodecError);
+  });
+
+  test('no links where blocks are retained before', () => {
+    const log = filled(BLOCK_CACHE_SIZES_DEFAULT, 10);
+    const newest = log.index.newest(1)!;
+    log.restore(NOTHING);
+    const bytes = log.entries.get(newest.entryIndex)!;
+    new DataView(bytes.buffer, bytes.byteOffset).setUint32(newest.blockStart + 12, 0, true);
+    expect(() => log.index.oldest(1)).toThrow(/no link/u);
+  });
+
+  test('links that lead forward', () => {
+    const log = filled(BLOCK_CACHE_SIZES_DEFAULT, 10);
+    const newest = log.index.newest(1)!;
+    log.restore(NOTHING);
+    // The count of the block before: its base offset would be below zero.
+    log.entries.get(newest.entryIndex)![newest.blockStart + BLOCK_HEADER_SIZE + 4] = 60;
+    expect(() => log.index.oldest(1)).toThrow(CodecError);
+  });
 });

@@ -1,283 +1,293 @@
-// Where the appends of each partition live in the log: one record an append, in a circular list per
-// partition (the tail's next is the head), so that a partition costs 8 bytes and a record 37. Long
-// lists have skip nodes. Records leave in offset order: by retention, or because they moved to disk.
+// Where the appends of each partition live. The log is its own index (ADR 0010): memory has the newest
+// block of each partition, and a bounded number of others; what is further back is found by the links
+// in the blocks. Nothing here grows with what is retained.
 
-import { assert } from '@queen-ts/base';
-import { BlockSkips } from './block-skips.ts';
-import { F64Column, U32Column, U48Column, U8Column } from './chunked-columns.ts';
-import type { FrozenColumn } from './chunked-columns.ts';
-import { RowAllocator } from './row-allocator.ts';
+import { assert, CodecError } from '@queen-ts/base';
+import { readBlockLinks } from '@queen-ts/protocol';
+import type { BlockLinks, BlockRecord, PayloadReader } from '@queen-ts/protocol';
+import { BlockRuns } from './block-runs.ts';
+import type { ListedBlocks, RunTarget } from './block-runs.ts';
+import { BlockTails } from './block-tails.ts';
+import { RecentBlocks } from './recent-blocks.ts';
 
-/** Records from one skip node to the next. */
-const SKIP_RECORDS = 32;
-
-/** One append of a partition. */
-export interface BlockRecord {
-  /** Offset of the first message, < 2^48. */
-  readonly baseOffset: number;
-  /** Messages, >= 1. */
-  readonly count: number;
-  /** Index of the log entry that holds the block, < 2^48. */
-  readonly entryIndex: number;
-  /** Span of the block in the entry's payload, in bytes. */
-  readonly blockStart: number;
-  readonly blockSize: number;
-  /** Wall time of the append in microseconds; never goes back inside a partition. */
-  readonly createdUs: number;
+/** What blocks in memory may take, in bytes; the newest of each partition are not among them. */
+export interface BlockCacheSizes {
+  /** Newest blocks of all partitions. */
+  readonly recentBytes: number;
+  /** Blocks that were looked up further back. */
+  readonly lookedUpBytes: number;
 }
 
-/** The records at the moment the index was frozen; columns by record row. */
-export interface FrozenBlocks {
-  /** Oldest record of a partition, or 0. */
-  head(partitionRow: number): number;
-  /** Record after this one in its partition, or 0. */
-  next(partitionRow: number, record: number): number;
-  readonly recordCount: number;
-  readonly baseOffset: FrozenColumn;
-  readonly count: FrozenColumn;
-  readonly entryIndex: FrozenColumn;
-  readonly blockStart: FrozenColumn;
-  readonly blockSize: FrozenColumn;
-  readonly createdUs: FrozenColumn;
+export const BLOCK_CACHE_SIZES_DEFAULT: BlockCacheSizes = {
+  recentBytes: 8 * 1024 * 1024,
+  lookedUpBytes: 8 * 1024 * 1024,
+};
+
+/** Steps back from the newest block that a look-up takes in memory, before it reads pages. */
+const RECENT_STEPS_MAX = 64;
+
+/** What the index needs of a partition row. */
+export interface PartitionBounds {
+  readonly number: { get(row: number): number };
+  readonly logStart: { get(row: number): number };
+  readonly tail: { get(row: number): number };
+  readonly lastAppendUs: { get(row: number): number };
 }
 
-/** Lists of append records by partition row. A record row is valid until it is dropped; 0 = none. */
+/** What is left of a partition after its oldest blocks went. */
+export interface LeftBlocks {
+  /** First retained offset: where a block begins, or the tail. */
+  readonly offset: number;
+  readonly blocks: number;
+  /** Time of the oldest one; 0 without one. */
+  readonly oldestUs: number;
+}
+
+/**
+ * The retained blocks by partition row. Look-ups may read block headers, which {@link reads} counts, and
+ * throw CodecError when a link leads to anything but its block; `append`, `dropTo` and `clear` never read.
+ */
 export class BlockIndex {
-  readonly #skips = new BlockSkips();
-  /** By partition row: newest record, newest skip node. */
-  readonly #tail = new U32Column();
-  readonly #newestSkip = new U32Column();
-  readonly #records = new RowAllocator();
-  readonly #next = new U32Column();
-  readonly #baseOffset = new U48Column();
-  readonly #count = new U32Column();
-  readonly #entryIndex = new U48Column();
-  readonly #blockStart = new U32Column();
-  readonly #blockSize = new U32Column();
-  readonly #createdUs = new F64Column();
-  /** Records since the last one with a skip node; only grows to SKIP_RECORDS. */
-  readonly #sinceSkip = new U8Column();
+  readonly tails = new BlockTails();
+  readonly #payloads: PayloadReader;
+  readonly #partitions: PartitionBounds;
+  readonly #recent: RecentBlocks;
+  readonly #runs: BlockRuns;
+  #reads = 0;
 
-  /** Records of all partitions. */
-  get recordCount(): number {
-    return this.#records.liveCount;
+  constructor(payloads: PayloadReader, partitions: PartitionBounds, sizes: BlockCacheSizes) {
+    this.#payloads = payloads;
+    this.#partitions = partitions;
+    this.#recent = new RecentBlocks(sizes.recentBytes);
+    this.#runs = new BlockRuns(sizes.lookedUpBytes);
+  }
+
+  /** Block headers read so far. */
+  get reads(): number {
+    return this.#reads;
+  }
+
+  /** Retained blocks of all partitions. */
+  get blockCount(): number {
+    return this.tails.blockCount;
   }
 
   /** Allocated size in bytes. */
   get bytes(): number {
-    const partitions = this.#tail.bytes + this.#newestSkip.bytes;
-    const words = this.#next.bytes * 4 + this.#baseOffset.bytes * 2;
-    const records = words + this.#createdUs.bytes + this.#sinceSkip.bytes + this.#records.bytes;
-    return partitions + records + this.#skips.bytes;
-  }
-
-  /** Adds the newest record of a partition and returns its row. Offsets only grow. */
-  append(partitionRow: number, record: BlockRecord): number {
-    this.#tail.ensure(partitionRow + 1);
-    this.#newestSkip.ensure(partitionRow + 1);
-    const tail = this.#tail.get(partitionRow);
-    this.#check(tail, record);
-    const row = this.#allocate();
-    this.#baseOffset.set(row, record.baseOffset);
-    this.#count.set(row, record.count);
-    this.#entryIndex.set(row, record.entryIndex);
-    this.#blockStart.set(row, record.blockStart);
-    this.#blockSize.set(row, record.blockSize);
-    this.#createdUs.set(row, record.createdUs);
-    this.#next.set(row, tail === 0 ? row : this.#next.get(tail));
-    if (tail !== 0) this.#next.set(tail, row);
-    this.#tail.set(partitionRow, row);
-    this.#addSkip(partitionRow, tail, row);
-    return row;
-  }
-
-  /** Oldest record of a partition, or 0. */
-  head(partitionRow: number): number {
-    const tail = this.tail(partitionRow);
-    return tail === 0 ? 0 : this.#next.get(tail);
-  }
-
-  /** Newest record of a partition, or 0. */
-  tail(partitionRow: number): number {
-    return partitionRow < this.#tail.rowCount ? this.#tail.get(partitionRow) : 0;
-  }
-
-  /** Record after this one in its partition, or 0. */
-  next(partitionRow: number, record: number): number {
-    return record === this.#tail.get(partitionRow) ? 0 : this.#next.get(record);
+    return this.tails.bytes + this.#recent.bytes + this.#runs.bytes;
   }
 
   /**
-   * First record that holds a message at or after `offset`, or 0. O(1) at both ends of the list and
-   * after a good hint, O(log n) elsewhere.
-   * @param hint a record of this partition that is not dropped, or 0; it helps when it is shortly
-   *   before the result.
+   * Adds the newest block of a partition, whose tail is its end already. The blocks before it are those
+   * of the index.
    */
-  firstAtOrAfter(partitionRow: number, offset: number, hint = 0): number {
-    const tail = this.tail(partitionRow);
-    if (tail === 0 || this.endOffset(tail) <= offset) return 0;
-    if (this.#baseOffset.get(tail) <= offset) return tail;
-    const head = this.#next.get(tail);
-    if (this.endOffset(head) > offset) return head;
-    let record = hint;
-    if (record === 0 || this.#baseOffset.get(record) > offset) record = 0;
-    for (let step = 0; record !== 0 && step < 2; step += 1) {
-      if (this.endOffset(record) > offset) return record;
-      record = this.#next.get(record);
-    }
-    record = this.#skips.recordAtOrBefore(this.#newestSkip.get(partitionRow), offset);
-    if (record === 0) record = head;
-    while (this.endOffset(record) <= offset) record = this.#next.get(record);
-    return record;
+  append(row: number, block: BlockRecord): void {
+    const older = this.#newestRecent(row);
+    this.tails.append(row, block);
+    this.#recent.append(row, block, older);
   }
 
-  /** First record created at or after `us`, or 0. */
-  firstCreatedAtOrAfter(partitionRow: number, us: number): number {
-    const tail = this.tail(partitionRow);
-    if (tail === 0 || this.#createdUs.get(tail) < us) return 0;
-    const isBefore = (record: number): boolean => this.#createdUs.get(record) < us;
-    let record = this.#skips.recordBefore(this.#newestSkip.get(partitionRow), isBefore);
-    if (record === 0) record = this.#next.get(tail);
-    while (isBefore(record)) record = this.#next.get(record);
-    return record;
+  /** Forgets blocks; nothing is retained when none is left. The log start need not be moved yet. */
+  dropTo(row: number, left: LeftBlocks): void {
+    const retained = this.tails.retained(row);
+    assert(left.blocks <= retained, () => `${left.blocks} blocks left of ${retained}`);
+    if (left.blocks === 0) this.clear(row);
+    else this.tails.dropTo(row, left);
   }
 
-  /**
-   * Drops records whose messages are all before `offset` (Infinity: all), oldest first.
-   * @param recordsMax most records to drop in this call.
-   * @returns the number of dropped records: `recordsMax` means that there may be more.
-   */
-  dropBefore(partitionRow: number, offset: number, recordsMax = Infinity): number {
-    let dropped = 0;
-    let head = this.head(partitionRow);
-    while (head !== 0 && dropped < recordsMax && this.endOffset(head) <= offset) {
-      head = this.#dropHead(partitionRow, head);
-      dropped += 1;
-    }
-    return dropped;
+  /** Forgets all blocks of a partition; the row may then be used for another one. */
+  clear(row: number): void {
+    this.tails.clear(row);
+    this.#recent.forget(row);
   }
 
-  /**
-   * Visits the records that hold messages at or after `fromOffset`, oldest first, until `visit`
-   * returns false. `visit` must not append to or drop from the partition.
-   */
-  forEach(partitionRow: number, fromOffset: number, visit: (record: number) => boolean): void {
-    let record = this.firstAtOrAfter(partitionRow, fromOffset);
-    while (record !== 0 && visit(record)) record = this.next(partitionRow, record);
-  }
-
-  /** Offset of a record's first message. */
-  baseOffset(record: number): number {
-    return this.#baseOffset.get(record);
-  }
-
-  /** Messages of a record. */
-  count(record: number): number {
-    return this.#count.get(record);
-  }
-
-  /** Offset after a record's last message. */
-  endOffset(record: number): number {
-    return this.#baseOffset.get(record) + this.#count.get(record);
-  }
-
-  /** Index of the log entry that holds a record's block. */
-  entryIndex(record: number): number {
-    return this.#entryIndex.get(record);
-  }
-
-  /** Start of a record's block in its entry's payload, in bytes. */
-  blockStart(record: number): number {
-    return this.#blockStart.get(record);
-  }
-
-  /** Size of a record's block in bytes. */
-  blockSize(record: number): number {
-    return this.#blockSize.get(record);
-  }
-
-  /** Wall time of a record's append in microseconds. */
-  createdUs(record: number): number {
-    return this.#createdUs.get(record);
-  }
-
-  /** Returns the records as they are now; they stay so whatever changes here. */
-  freeze(): FrozenBlocks {
-    const tail = this.#tail.freeze();
-    const next = this.#next.freeze();
-    const tailOf = (row: number): number => (row < tail.rowCount ? tail.get(row) : 0);
+  /** The newest block. Never reads. */
+  newest(row: number): BlockRecord | undefined {
+    const { tails } = this;
+    const count = tails.count(row);
+    if (count === 0) return undefined;
     return {
-      head: (row) => (tailOf(row) === 0 ? 0 : next.get(tailOf(row))),
-      next: (row, record) => (record === tail.get(row) ? 0 : next.get(record)),
-      recordCount: this.recordCount,
-      baseOffset: this.#baseOffset.freeze(),
-      count: this.#count.freeze(),
-      entryIndex: this.#entryIndex.freeze(),
-      blockStart: this.#blockStart.freeze(),
-      blockSize: this.#blockSize.freeze(),
-      createdUs: this.#createdUs.freeze(),
+      baseOffset: this.#partitions.tail.get(row) - count,
+      count,
+      entryIndex: tails.entryIndex(row),
+      blockStart: tails.blockStart(row),
+      blockSize: tails.blockSize(row),
+      createdUs: this.#partitions.lastAppendUs.get(row),
     };
   }
 
-  /** Ends {@link freeze}: nobody reads what was frozen any more. */
-  thaw(): void {
-    const offsets = [this.#baseOffset, this.#entryIndex, this.#createdUs];
-    const words = [this.#tail, this.#next, this.#count, this.#blockStart, this.#blockSize];
-    for (const column of [...offsets, ...words]) column.thaw();
+  /** The oldest block. */
+  oldest(row: number): BlockRecord | undefined {
+    return this.firstAtOrAfter(row, this.#partitions.logStart.get(row));
   }
 
-  #check(tail: number, record: BlockRecord): void {
-    const { baseOffset, count, createdUs } = record;
-    if (count < 1) assert(false, () => `append of ${count} messages at ${baseOffset}`);
-    if (tail === 0) return;
-    if (baseOffset < this.endOffset(tail)) {
-      assert(false, () => `append at ${baseOffset} before ${this.endOffset(tail)}`);
+  /** Block after this one. */
+  next(row: number, block: BlockRecord): BlockRecord | undefined {
+    return this.firstAtOrAfter(row, block.baseOffset + block.count);
+  }
+
+  /** First block that holds a message at or after `offset`. */
+  firstAtOrAfter(row: number, offset: number): BlockRecord | undefined {
+    const target = { offset: Math.max(offset, this.#partitions.logStart.get(row)), us: -Infinity };
+    return this.#find(row, target);
+  }
+
+  /** First block created at or after `us`. */
+  firstCreatedAtOrAfter(row: number, us: number): BlockRecord | undefined {
+    const offset = this.#partitions.logStart.get(row);
+    return this.#find(row, { offset, us: us <= this.tails.oldestUs(row) ? -Infinity : us });
+  }
+
+  /**
+   * Where the blocks created at or after `us` begin, and when the first of them was created. Reads less
+   * than {@link firstCreatedAtOrAfter} where that is the oldest one.
+   */
+  firstSince(
+    row: number,
+    us: number,
+  ): { readonly baseOffset: number; readonly createdUs: number } | undefined {
+    const oldestUs = this.tails.oldestUs(row);
+    if (oldestUs === 0 || us > oldestUs) return this.firstCreatedAtOrAfter(row, us);
+    return { baseOffset: this.#partitions.logStart.get(row), createdUs: oldestUs };
+  }
+
+  /** Time of the block that holds an offset, or of the first one after; 0 when there is none. */
+  createdUs(row: number, offset: number): number {
+    if (offset <= this.#partitions.logStart.get(row)) return this.tails.oldestUs(row);
+    return this.firstAtOrAfter(row, offset)?.createdUs ?? 0;
+  }
+
+  /** Blocks at the end of a partition that are in memory: the newest one, and up to `max - 1` before. */
+  newestBlocks(row: number, max: number): BlockRecord[] {
+    const newest = this.newest(row);
+    if (newest === undefined) return [];
+    const logStart = this.#partitions.logStart.get(row);
+    const blocks = [newest];
+    let { baseOffset } = newest;
+    let sequence = this.#newestRecent(row);
+    while (blocks.length < max && baseOffset > logStart && sequence !== 0) {
+      sequence = this.#recent.older(sequence);
+      if (sequence === 0) break;
+      const block = this.#recent.block(sequence, baseOffset);
+      blocks.push(block);
+      baseOffset = block.baseOffset;
     }
-    if (createdUs < this.#createdUs.get(tail)) {
-      assert(false, () => `append at ${createdUs} us before ${this.#createdUs.get(tail)} us`);
+    return blocks;
+  }
+
+  /** Whether a block of a partition is still retained. */
+  isRetained(row: number, block: BlockRecord): boolean {
+    return block.baseOffset >= this.#partitions.logStart.get(row);
+  }
+
+  /** The links of a stored block. Counted as a read. */
+  readLinks(row: number, block: BlockRecord): BlockLinks {
+    this.#reads += 1;
+    return readBlockLinks(this.#payloads, this.#partitions.number.get(row), block);
+  }
+
+  #newestRecent(row: number): number {
+    const { tails } = this;
+    if (tails.count(row) === 0) return 0;
+    const place = { entryIndex: tails.entryIndex(row), blockStart: tails.blockStart(row) };
+    return this.#recent.newest(row, place);
+  }
+
+  #find(row: number, target: RunTarget): BlockRecord | undefined {
+    const newest = this.newest(row);
+    if (newest === undefined || isBefore(newest, target)) return undefined;
+    if (newest.baseOffset <= target.offset) return newest;
+    const partition = this.#partitions.number.get(row);
+    return (
+      this.#runs.find(partition, target) ??
+      this.#findRecent(row, newest, target) ??
+      this.#findStored(row, newest, target)
+    );
+  }
+
+  /** Looks among the newest blocks in memory; `newest` is not before the target. */
+  #findRecent(row: number, newest: BlockRecord, target: RunTarget): BlockRecord | undefined {
+    const walked: BlockRecord[] = [];
+    let found = newest;
+    let sequence = this.#newestRecent(row);
+    while (found.baseOffset > target.offset) {
+      if (sequence !== 0) sequence = this.#recent.older(sequence);
+      if (sequence === 0 || walked.length === RECENT_STEPS_MAX) return undefined;
+      const older = this.#recent.block(sequence, found.baseOffset);
+      if (isBefore(older, target)) break;
+      walked.push(older);
+      found = older;
+    }
+    // Who looks here reads on from here.
+    if (walked.length > 1) {
+      this.#runs.add(this.#partitions.number.get(row), walked.toReversed(), undefined);
+    }
+    return found;
+  }
+
+  /** Looks in the log: along the pages, then back from the last one that is not before the target. */
+  #findStored(row: number, newest: BlockRecord, target: RunTarget): BlockRecord {
+    const page = this.tails.page(row);
+    const from =
+      page === undefined || isBefore(page, target) ? newest : this.#findPage(row, page, target);
+    return this.#walkBack(row, from, target);
+  }
+
+  /** The oldest page that is not before the target; `newest` is one. */
+  #findPage(row: number, newest: BlockRecord, target: RunTarget): BlockRecord {
+    let page = newest;
+    for (;;) {
+      // Nothing before the page can be wanted.
+      if (page.baseOffset <= target.offset) return page;
+      const { page: links } = this.#linksOf(row, page);
+      if (links === undefined) throw unexpected(row, page, 'is no page');
+      const { jump, older } = links;
+      const isJump = jump !== undefined && this.#mayFollow(row, jump, target);
+      const next = isJump ? jump : older;
+      if (next === undefined || !this.#mayFollow(row, next, target)) return page;
+      page = next;
     }
   }
 
-  #allocate(): number {
-    const row = this.#records.allocate();
-    if (row >= this.#next.rowCount) this.#ensure(row + 1);
-    return row;
+  #mayFollow(row: number, block: BlockRecord, target: RunTarget): boolean {
+    return this.isRetained(row, block) && !isBefore(block, target);
   }
 
-  #ensure(rowCount: number): void {
-    this.#next.ensure(rowCount);
-    this.#baseOffset.ensure(rowCount);
-    this.#count.ensure(rowCount);
-    this.#entryIndex.ensure(rowCount);
-    this.#blockStart.ensure(rowCount);
-    this.#blockSize.ensure(rowCount);
-    this.#createdUs.ensure(rowCount);
-    this.#sinceSkip.ensure(rowCount);
-  }
-
-  #addSkip(partitionRow: number, tail: number, row: number): void {
-    const sinceSkip = tail === 0 ? 1 : this.#sinceSkip.get(tail) + 1;
-    this.#sinceSkip.set(row, sinceSkip === SKIP_RECORDS ? 0 : sinceSkip);
-    if (sinceSkip !== SKIP_RECORDS) return;
-    const newest = this.#newestSkip.get(partitionRow);
-    const node = this.#skips.append(newest, row, this.#baseOffset.get(row));
-    this.#newestSkip.set(partitionRow, node);
-  }
-
-  /** Frees the head and returns the next one, or 0. */
-  #dropHead(partitionRow: number, head: number): number {
-    const tail = this.#tail.get(partitionRow);
-    const newest = this.#newestSkip.get(partitionRow);
-    if (newest !== 0 && this.#skips.oldestRecord(newest) === head) {
-      this.#newestSkip.set(partitionRow, this.#skips.dropOldest(newest));
+  /** Walks back from a block that is not before the target to the first that is not. */
+  #walkBack(row: number, from: BlockRecord, target: RunTarget): BlockRecord {
+    const partition = this.#partitions.number.get(row);
+    let block = from;
+    while (block.baseOffset > target.offset) {
+      const { oldest, newest } = this.#linksOf(row, block);
+      if (isBefore(newest, target)) return block;
+      const found = this.#runs.find(partition, target);
+      if (found !== undefined) return found;
+      block = oldest;
     }
-    const next = this.#next.get(head);
-    this.#records.free(head);
-    if (head === tail) {
-      this.#tail.set(partitionRow, 0);
-      return 0;
-    }
-    this.#next.set(tail, next);
-    return next;
+    return block;
   }
+
+  /** What a block lists; it is a run from then on. */
+  #linksOf(row: number, block: BlockRecord): ListedBlocks {
+    const partition = this.#partitions.number.get(row);
+    const known = this.#runs.read(partition, block.baseOffset);
+    if (known !== undefined) return known;
+    const { records, page } = this.readLinks(row, block);
+    const newest = records[0];
+    if (newest === undefined) throw unexpected(row, block, 'has no link to the block before it');
+    this.#runs.add(partition, records.toReversed(), { page });
+    return { oldest: records.at(-1) ?? newest, newest, page };
+  }
+}
+
+function isBefore({ baseOffset, count, createdUs }: BlockRecord, target: RunTarget): boolean {
+  return baseOffset + count <= target.offset || createdUs < target.us;
+}
+
+function unexpected(
+  row: number,
+  { baseOffset, entryIndex }: BlockRecord,
+  what: string,
+): CodecError {
+  return new CodecError(`the block at ${baseOffset} of row ${row}, entry ${entryIndex}, ${what}`);
 }

@@ -56,10 +56,11 @@ function dumpPartitions(state: State): string[] {
 function dumpBlocks(state: State, row: number): string[] {
   const { blocks } = state;
   const lines: string[] = [];
-  for (let record = blocks.head(row); record !== 0; record = blocks.next(row, record)) {
+  for (let block = blocks.oldest(row); block !== undefined; block = blocks.next(row, block)) {
+    const { baseOffset, count, createdUs, entryIndex, blockStart, blockSize } = block;
     lines.push(
-      `  block [${blocks.baseOffset(record)}, ${blocks.endOffset(record)}) at ${blocks.createdUs(record)} ` +
-        `in ${blocks.entryIndex(record)}:${blocks.blockStart(record)}+${blocks.blockSize(record)}`,
+      `  block [${baseOffset}, ${baseOffset + count}) at ${createdUs} ` +
+        `in ${entryIndex}:${blockStart}+${blockSize}`,
     );
   }
   return lines;

@@ -13,6 +13,7 @@ import type {
   Effect,
   GroupMode,
   GroupPutEffect,
+  LogStartEffect,
   MaintenanceEffect,
   PartitionPutEffect,
   QueuePutEffect,
@@ -41,8 +42,7 @@ export function writeEffect(writer: ByteWriter, effect: Effect, nowUs: number): 
     case EFFECT.APPEND:
       return writeAppend(writer, effect, nowUs);
     case EFFECT.LOG_START:
-      writer.varint(effect.partition);
-      return writer.varint(effect.offset);
+      return writeLogStart(writer, effect, nowUs);
     case EFFECT.GROUP_PUT:
       return writeGroupPut(writer, effect, nowUs);
     case EFFECT.GROUP_DELETE:
@@ -80,7 +80,7 @@ export function readEffect(reader: ByteReader, nowUs: number): Effect {
     case EFFECT.APPEND:
       return readAppend(reader, nowUs);
     case EFFECT.LOG_START:
-      return { kind, partition: reader.varint(), offset: reader.varint() };
+      return readLogStart(reader, nowUs);
     case EFFECT.GROUP_PUT:
       return readGroupPut(reader, nowUs);
     case EFFECT.GROUP_DELETE:
@@ -141,6 +141,23 @@ function readAppend(reader: ByteReader, nowUs: number): AppendEffect {
     blockStart: reader.varint(),
     blockSize: reader.varint(),
   };
+}
+
+function writeLogStart(writer: ByteWriter, effect: LogStartEffect, nowUs: number): void {
+  writer.varint(effect.partition);
+  writer.varint(effect.offset);
+  writer.varint(effect.retainedBlocks);
+  writer.varint(effect.retainedBytes);
+  if (effect.retainedBlocks > 0) writeTime(writer, effect.oldestUs, nowUs);
+}
+
+function readLogStart(reader: ByteReader, nowUs: number): LogStartEffect {
+  const partition = reader.varint();
+  const offset = reader.varint();
+  const retainedBlocks = reader.varint();
+  const retainedBytes = reader.varint();
+  const oldestUs = retainedBlocks > 0 ? readTime(reader, nowUs) : 0;
+  return { kind: EFFECT.LOG_START, partition, offset, retainedBlocks, retainedBytes, oldestUs };
 }
 
 function writeGroupPut(writer: ByteWriter, effect: GroupPutEffect, nowUs: number): void {

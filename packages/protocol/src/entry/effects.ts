@@ -82,7 +82,13 @@ export interface AppendEffect {
 export interface LogStartEffect {
   readonly kind: typeof EFFECT.LOG_START;
   readonly partition: number;
+  /** Where a block begins, or the tail. */
   readonly offset: number;
+  /** Blocks that are left, and their size in bytes: replicas do not know those that went. */
+  readonly retainedBlocks: number;
+  readonly retainedBytes: number;
+  /** Time of the oldest block that is left; 0 when none is. */
+  readonly oldestUs: number;
 }
 
 /** How a group reads partitions it has no cursor in; the numbers are on disk. */

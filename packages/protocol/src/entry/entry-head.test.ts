@@ -55,7 +55,22 @@ const EVERY_KIND: readonly Effect[] = [
     blockStart: 0,
     blockSize: 65_536,
   },
-  { kind: EFFECT.LOG_START, partition: 9, offset: 40 },
+  {
+    kind: EFFECT.LOG_START,
+    partition: 9,
+    offset: 40,
+    retainedBlocks: 3,
+    retainedBytes: 9000,
+    oldestUs: NOW_US - 7,
+  },
+  {
+    kind: EFFECT.LOG_START,
+    partition: 10,
+    offset: 41,
+    retainedBlocks: 0,
+    retainedBytes: 0,
+    oldestUs: 0,
+  },
   {
     kind: EFFECT.GROUP_PUT,
     group: 3,
@@ -178,7 +193,8 @@ describe('the head of an entry', () => {
   test('is refused with another version, reserved bits or an unknown effect', () => {
     const head = encode([{ kind: EFFECT.QUEUE_DELETE, queue: 1 }]);
     for (const [position, value] of [
-      [0, 2],
+      [0, 1],
+      [0, 3],
       [1, 1],
       [2, 1],
       [ENTRY_HEAD_SIZE, 200],

@@ -1,7 +1,7 @@
 // The head of a log entry: what a replica must hold to apply it. Little-endian.
 //
 //   offset size  field
-//   0      1     format version (1)
+//   0      1     format version (2)
 //   1      3     reserved, zero
 //   4      4     effect count, >= 1
 //   8      8     nowUs (float64): the entry's time, greater than that of every entry before
@@ -18,7 +18,7 @@ import type { Effect } from './effects.ts';
 import { readId, writeId } from './fields.ts';
 
 /** Version this build writes, and the only one it reads. */
-export const ENTRY_FORMAT_VERSION = 1;
+export const ENTRY_FORMAT_VERSION = 2;
 
 /** Size of the fixed part of a head in bytes. */
 export const ENTRY_HEAD_SIZE = 24;
@@ -101,7 +101,11 @@ export class EntryHeadReader {
   constructor(head: Uint8Array) {
     const reader = new ByteReader(head);
     const version = reader.u8();
-    if (version !== ENTRY_FORMAT_VERSION) throw new CodecError(`entry format ${version}`);
+    if (version !== ENTRY_FORMAT_VERSION) {
+      throw new CodecError(
+        `entry format ${version}, this program reads ${ENTRY_FORMAT_VERSION} only`,
+      );
+    }
     if (reader.u8() !== 0 || reader.u16() !== 0) throw new CodecError('reserved bytes of a head');
     this.effectCount = reader.u32();
     this.nowUs = reader.uint53();

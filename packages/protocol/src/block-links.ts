@@ -1,0 +1,219 @@
+// The links of an append block: where older blocks of its partition lie, so that the log is its own
+// index (ADR 0010). They are a section of the block right behind its fixed header (`block.ts`):
+//
+//   u8       number of listed blocks (bits 0..5), and BLOCK_LINKS_PAGE
+//   ..       the blocks before this one, newest first, without a gap: for each varints: distance of
+//            its entry's index to that of the block after it, start, size, count, distance of its
+//            time to that of the block after it. Base offsets follow from the counts
+//   ..       only of a page: varint depth, u8 1 (older) + 2 (jump), then the two pages that are there:
+//            varints distance of the index to this block's, start, size, count, distance of the base
+//            offset, distance of the time; of the jump also distance of the depth
+//
+// A block links to blocks of its own partition that were retained when it was planned. What retention
+// took since is told by its base offset alone: it is never followed.
+
+import { ByteReader, CodecError } from '@queen-ts/base';
+import type { ByteWriter } from '@queen-ts/base';
+import { BLOCK_FORMAT_VERSION, BLOCK_HEADER_SIZE } from './block.ts';
+import type { PayloadReader } from './block.ts';
+
+/** Blocks that one block lists at most, and blocks from one page to the next. */
+export const BLOCK_LINKS_MAX = 32;
+
+/** Bytes read of a block at first: nearly every section of links fits. */
+const FIRST_READ_SIZE = 512;
+
+const COUNT_MASK = 0x3f;
+const BLOCK_LINKS_PAGE = 0x40;
+const PAGE_LINK = { OLDER: 1, JUMP: 2 } as const;
+
+/** One append of a partition: where it lies in the log, and what it holds. */
+export interface BlockRecord {
+  /** Offset of the first message, < 2^48. */
+  readonly baseOffset: number;
+  /** Messages, >= 1. */
+  readonly count: number;
+  /** Index of the log entry that holds the block, < 2^48. */
+  readonly entryIndex: number;
+  /** Span of the block in the entry's payload, in bytes. */
+  readonly blockStart: number;
+  readonly blockSize: number;
+  /** Wall time of the append in microseconds; grows inside a partition. */
+  readonly createdUs: number;
+}
+
+/** What a page links to: every {@link BLOCK_LINKS_MAX}th block of a partition is one. */
+export interface PageLinks {
+  /** Pages before it in its chain. */
+  readonly depth: number;
+  /** The page before; undefined with the first one of a chain. */
+  readonly older: BlockRecord | undefined;
+  /** A page further back, at {@link jumpDepth}; undefined when it is `older`. */
+  readonly jump: BlockRecord | undefined;
+  readonly jumpDepth: number;
+}
+
+/** The links of one block. */
+export interface BlockLinks {
+  /** The blocks before it, newest first, at most {@link BLOCK_LINKS_MAX}. */
+  readonly records: readonly BlockRecord[];
+  /** Undefined when the block is no page. */
+  readonly page: PageLinks | undefined;
+}
+
+/** The block that links are written for. */
+export type LinkedBlock = Pick<BlockRecord, 'baseOffset' | 'entryIndex' | 'createdUs'>;
+
+/** Links of a block without predecessors. */
+export const NO_LINKS: BlockLinks = { records: [], page: undefined };
+
+/** Writes the section of links of `block`. */
+export function writeBlockLinks(writer: ByteWriter, block: LinkedBlock, links: BlockLinks): void {
+  const { records, page } = links;
+  writer.u8(records.length | (page === undefined ? 0 : BLOCK_LINKS_PAGE));
+  let after = block;
+  for (const record of records) {
+    writer.varint(after.entryIndex - record.entryIndex);
+    writer.varint(record.blockStart);
+    writer.varint(record.blockSize);
+    writer.varint(record.count);
+    writer.varint(after.createdUs - record.createdUs);
+    after = record;
+  }
+  if (page === undefined) return;
+  const { depth, older, jump, jumpDepth } = page;
+  writer.varint(depth);
+  writer.u8(
+    (older === undefined ? 0 : PAGE_LINK.OLDER) | (jump === undefined ? 0 : PAGE_LINK.JUMP),
+  );
+  if (older !== undefined) writePageLink(writer, block, older);
+  if (jump === undefined) return;
+  writePageLink(writer, block, jump);
+  writer.varint(depth - jumpDepth);
+}
+
+/**
+ * Reads the links of a stored block: its header and no more of it. Throws CodecError when what lies
+ * there is not the block that `record` describes, which is corruption.
+ */
+export function readBlockLinks(
+  payloads: PayloadReader,
+  partition: number,
+  record: BlockRecord,
+): BlockLinks {
+  const head = readHead(payloads, record, Math.min(record.blockSize, FIRST_READ_SIZE));
+  const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
+  const isExpected =
+    head[0] === BLOCK_FORMAT_VERSION &&
+    view.getUint32(4, true) === record.count &&
+    view.getUint32(8, true) === partition &&
+    view.getFloat64(16, true) === record.baseOffset &&
+    view.getFloat64(24, true) === record.createdUs;
+  if (!isExpected) throw linkError(partition, record, 'leads to another block');
+  const size = view.getUint32(12, true);
+  if (size === 0) return NO_LINKS;
+  const end = BLOCK_HEADER_SIZE + size;
+  if (end > record.blockSize) throw linkError(partition, record, 'leads to links beyond its end');
+  const bytes = end <= head.length ? head : readHead(payloads, record, end);
+  const reader = new ByteReader(bytes, BLOCK_HEADER_SIZE, end);
+  const links = decodeBlockLinks(reader, record);
+  reader.expectEnd();
+  if (!isOrdered(record, links)) throw linkError(partition, record, 'leads to impossible links');
+  return links;
+}
+
+/** Reads the section of links of `block`. */
+function decodeBlockLinks(reader: ByteReader, block: LinkedBlock): BlockLinks {
+  const kind = reader.u8();
+  const count = kind & COUNT_MASK;
+  if (count > BLOCK_LINKS_MAX || (kind & ~(COUNT_MASK | BLOCK_LINKS_PAGE)) !== 0) {
+    throw new CodecError(`links of kind ${kind}`);
+  }
+  const records: BlockRecord[] = [];
+  let after = block;
+  for (let i = 0; i < count; i += 1) {
+    const entryIndex = after.entryIndex - reader.varint();
+    const blockStart = reader.varint();
+    const blockSize = reader.varint();
+    const messages = reader.varint();
+    const createdUs = after.createdUs - reader.varint();
+    const baseOffset = after.baseOffset - messages;
+    const place = { entryIndex, blockStart, blockSize, createdUs };
+    const record = { baseOffset, count: messages, ...place };
+    records.push(record);
+    after = record;
+  }
+  return { records, page: (kind & BLOCK_LINKS_PAGE) === 0 ? undefined : readPage(reader, block) };
+}
+
+function readPage(reader: ByteReader, block: LinkedBlock): PageLinks {
+  const depth = reader.varint();
+  const flags = reader.u8();
+  if (flags > (PAGE_LINK.OLDER | PAGE_LINK.JUMP)) throw new CodecError(`page links ${flags}`);
+  const older = (flags & PAGE_LINK.OLDER) === 0 ? undefined : readPageLink(reader, block);
+  const jump = (flags & PAGE_LINK.JUMP) === 0 ? undefined : readPageLink(reader, block);
+  const jumpDepth = jump === undefined ? Math.max(0, depth - 1) : depth - reader.varint();
+  return { depth, older, jump, jumpDepth };
+}
+
+function writePageLink(writer: ByteWriter, block: LinkedBlock, page: BlockRecord): void {
+  writer.varint(block.entryIndex - page.entryIndex);
+  writer.varint(page.blockStart);
+  writer.varint(page.blockSize);
+  writer.varint(page.count);
+  writer.varint(block.baseOffset - page.baseOffset);
+  writer.varint(block.createdUs - page.createdUs);
+}
+
+function readPageLink(reader: ByteReader, block: LinkedBlock): BlockRecord {
+  return {
+    entryIndex: block.entryIndex - reader.varint(),
+    blockStart: reader.varint(),
+    blockSize: reader.varint(),
+    count: reader.varint(),
+    baseOffset: block.baseOffset - reader.varint(),
+    createdUs: block.createdUs - reader.varint(),
+  };
+}
+
+/** Whether the links lead to older blocks, in order: then following them comes to an end. */
+function isOrdered(block: BlockRecord, { records, page }: BlockLinks): boolean {
+  let after: BlockRecord = block;
+  for (const record of records) {
+    if (!isBefore(record, after)) return false;
+    after = record;
+  }
+  if (page === undefined) return true;
+  const { older, jump, depth, jumpDepth } = page;
+  if (older !== undefined && !isBefore(older, block)) return false;
+  if (jump === undefined) return true;
+  return older !== undefined && isBefore(jump, older) && jumpDepth >= 0 && jumpDepth < depth;
+}
+
+function isBefore(older: BlockRecord, newer: BlockRecord): boolean {
+  return (
+    older.baseOffset >= 0 &&
+    older.count >= 1 &&
+    older.baseOffset + older.count <= newer.baseOffset &&
+    older.entryIndex >= 0 &&
+    older.entryIndex <= newer.entryIndex &&
+    older.createdUs < newer.createdUs &&
+    older.blockSize >= BLOCK_HEADER_SIZE
+  );
+}
+
+function readHead(payloads: PayloadReader, record: BlockRecord, size: number): Uint8Array {
+  const from = record.blockStart;
+  const bytes = payloads.payload({ index: record.entryIndex, from, toExclusive: from + size });
+  if (bytes.length !== size || size < BLOCK_HEADER_SIZE) {
+    throw new CodecError(`a link leads to ${bytes.length} bytes at ${record.entryIndex}:${from}`);
+  }
+  return bytes;
+}
+
+function linkError(partition: number, record: BlockRecord, what: string): CodecError {
+  const { entryIndex, blockStart, baseOffset } = record;
+  return new CodecError(
+    `a link to offset ${baseOffset} of partition ${partition} at ${entryIndex}:${blockStart} ${what}`,
+  );
+}
