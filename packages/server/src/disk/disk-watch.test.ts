@@ -33,7 +33,6 @@ afterEach(async () => {
 
 function newWatch(readRoom: (path: string) => Promise<typeof room> = async () => room): DiskWatch {
   return new DiskWatch({
-    nodeId: 1,
     dataDirectory: directory,
     gate,
     log: createLog(
@@ -46,6 +45,10 @@ function newWatch(readRoom: (path: string) => Promise<typeof room> = async () =>
       return readRoom(path);
     },
   });
+}
+
+function tell(used: number): void {
+  gate.report({ nodeId: 1, used });
 }
 
 async function reserveSize(): Promise<number> {
@@ -62,7 +65,7 @@ async function nextLook(): Promise<void> {
 describe('the watch of a disk', () => {
   test('tells the gate from its first look on, and says when it closes and opens', async () => {
     room = { usedBytes: 90, freeBytes: 10 };
-    await watch.start();
+    await watch.start(tell);
     expect(gate.worstVoterDisk).toEqual({ nodeId: 1, used: 0.9 });
     expect(gate.isClosed).toBe(true);
     expect(lines.join('')).toContain('refusing messages');
@@ -74,7 +77,7 @@ describe('the watch of a disk', () => {
 
   test('goes on when the disk does not answer, and says so once', async () => {
     watch = newWatch(() => Promise.reject(new Error('no such disk')));
-    await watch.start();
+    await watch.start(tell);
     await nextLook();
     expect(gate.isClosed).toBe(false);
     expect(lines.filter((line) => line.includes('does not tell'))).toHaveLength(1);
@@ -100,7 +103,7 @@ describe('the reserve', () => {
     ],
   ])('is looked at when %s', async (_, now, size) => {
     room = now;
-    await watch.start();
+    await watch.start(tell);
     expect(await reserveSize()).toBe(size);
   });
 
@@ -110,7 +113,7 @@ describe('the reserve', () => {
     await watch.makeRoom();
     expect(await reserveSize()).toBe(0);
     expect(lines.join('')).toContain('gave up the reserve');
-    await watch.start();
+    await watch.start(tell);
     expect(await reserveSize()).toBe(RESERVE_BYTES / 2);
   });
 

@@ -31,7 +31,6 @@ export function usedPart({ usedBytes, freeBytes }: DiskRoom): number {
 
 /** What a watch is made of. */
 export interface DiskWatchParts {
-  readonly nodeId: number;
   readonly dataDirectory: string;
   readonly gate: DiskGate;
   readonly log: Logger;
@@ -48,7 +47,9 @@ export class DiskWatch {
   readonly #reserveBytes: number;
   #room: DiskRoom = { usedBytes: 0, freeBytes: 0 };
   #freedBytes = 0;
+  #tell: (used: number) => void = () => {};
   #isUnreadable = false;
+  #wasClosed = false;
   #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
@@ -80,8 +81,12 @@ export class DiskWatch {
     log.warn({ freedBytes: this.#freedBytes }, 'disk full: gave up the reserve to open the log');
   }
 
-  /** Call once the log is open: looks at once, then every second until {@link stop}. */
-  async start(): Promise<void> {
+  /**
+   * Call once the log is open: looks at once, then every second until {@link stop}.
+   * @param tell is told the used part of the disk and sees to it that the gate knows.
+   */
+  async start(tell: (used: number) => void): Promise<void> {
+    this.#tell = tell;
     // Half of it stays for acks and deletions, which are to make room; the next start needs some too.
     if (this.#freedBytes > 0) await this.#reserve.take(this.#freedBytes / 2);
     await this.#look();
@@ -105,18 +110,19 @@ export class DiskWatch {
 
   /** Never rejects: what cannot be read is not known to be full, and a write that fails ends the node. */
   async #look(): Promise<void> {
-    const { dataDirectory, gate, log, nodeId } = this.#parts;
-    const wasClosed = gate.isClosed;
+    const { dataDirectory, gate, log } = this.#parts;
     try {
       this.#room = await (this.#parts.readRoom ?? readDiskRoom)(dataDirectory);
-      gate.report({ nodeId, used: usedPart(this.#room) });
+      this.#tell(usedPart(this.#room));
       await this.#keepReserve();
       this.#isUnreadable = false;
     } catch (error) {
       if (!this.#isUnreadable) log.warn({ err: error }, 'the disk does not tell how full it is');
       this.#isUnreadable = true;
     }
-    if (gate.isClosed === wasClosed) return;
+    // What others tell may have changed it since the last look.
+    if (gate.isClosed === this.#wasClosed) return;
+    this.#wasClosed = gate.isClosed;
     const disk = gate.worstVoterDisk;
     if (gate.isClosed) log.warn({ disk }, 'disk nearly full: refusing messages');
     else log.info({ disk }, 'disk has room again: taking messages');

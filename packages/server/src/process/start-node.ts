@@ -87,9 +87,9 @@ async function serve(config: Config, parts: NodeParts): Promise<RunningNode> {
   const { server, address, directory, disk, log, rng, onFailure: crash } = parts;
   let member: Member;
   try {
-    member = await openMember(config, parts);
-    await member.start();
-    await disk.start();
+    const opened = (member = await openMember(config, parts));
+    await opened.start();
+    await disk.start((used) => opened.tellDisk(used));
   } catch (error) {
     await directory.close();
     throw error;
@@ -119,7 +119,7 @@ async function serve(config: Config, parts: NodeParts): Promise<RunningNode> {
 }
 
 function createDiskWatch(config: Config, log: Logger): DiskWatch {
-  const { diskHighPercent, diskLowPercent, dataDirectory, nodeId } = config;
+  const { diskHighPercent, diskLowPercent, dataDirectory } = config;
   const gate = new DiskGate({ high: diskHighPercent / 100, low: diskLowPercent / 100 });
-  return new DiskWatch({ nodeId, dataDirectory, gate, log });
+  return new DiskWatch({ dataDirectory, gate, log });
 }
