@@ -4,7 +4,7 @@
 
 import { assert } from '@queen-ts/base';
 
-const PAGE_BITS = 8;
+const PAGE_BITS = 10;
 const PAGE_SIZE = 1 << PAGE_BITS;
 const PAGE_MASK = PAGE_SIZE - 1;
 

@@ -53,8 +53,8 @@ const KINDS: readonly Kind[] = [
 describe.each(KINDS)('$name', ({ create, values, refused, size }) => {
   test('keeps every value at chunk boundaries', () => {
     const column = create();
-    column.ensure(8193);
-    for (const row of [0, 1, 4095, 4096, 8191, 8192]) {
+    column.ensure(32_769);
+    for (const row of [0, 1, 1023, 1024, 4096, 16_383, 16_384, 32_767, 32_768]) {
       for (const value of values) {
         column.set(row, value);
         expect(column.get(row)).toBe(value);
@@ -67,24 +67,28 @@ describe.each(KINDS)('$name', ({ create, values, refused, size }) => {
     expect(column.bytes).toBe(0);
     column.ensure(0);
     expect(column.rowCount).toBe(0);
-    column.ensure(1);
-    expect(column.rowCount).toBe(4096);
-    expect(column.get(4095)).toBe(0);
-    column.set(4095, 7);
-    column.ensure(4097);
+    const sizes = [1024, 4096, 16_384, 32_768, 49_152];
+    sizes.forEach((rowCount, i) => {
+      column.ensure((sizes[i - 1] ?? 0) + 1);
+      expect(column.rowCount).toBe(rowCount);
+      expect(column.bytes).toBe(rowCount * size);
+      expect(column.get(rowCount - 1)).toBe(0);
+      column.set(rowCount - 1, 7);
+    });
     column.ensure(3);
-    expect(column.rowCount).toBe(8192);
-    expect(column.get(4095)).toBe(7);
-    expect(column.get(4096)).toBe(0);
-    expect(column.bytes).toBe(8192 * size);
+    expect(column.rowCount).toBe(49_152);
+    for (const rowCount of sizes) expect(column.get(rowCount - 1)).toBe(7);
+    expect(column.get(1024)).toBe(0);
   });
 
   test('refuses rows that are not ensured', () => {
     const column = create();
     expect(() => column.get(0)).toThrow('row 0 is outside');
-    column.ensure(4096);
-    expect(() => column.get(4096)).toThrow('row 4096 is outside');
-    expect(() => column.set(4096, 0)).toThrow('row 4096 is outside');
+    for (const rowCount of [1024, 16_384]) {
+      column.ensure(rowCount);
+      expect(() => column.get(rowCount)).toThrow(`row ${rowCount} is outside`);
+      expect(() => column.set(rowCount, 0)).toThrow(`row ${rowCount} is outside`);
+    }
   });
 
   test('refuses values that it cannot hold and keeps the old one', () => {
@@ -100,10 +104,10 @@ describe.each(KINDS)('$name', ({ create, values, refused, size }) => {
   test('agrees with an array on random writes', () => {
     const rng = new SeededRng(1);
     const column = create();
-    const model: number[] = Array.from({ length: 9000 }, () => 0);
+    const model: number[] = Array.from({ length: 40_000 }, () => 0);
     column.ensure(model.length);
     const top = values.at(-1) ?? 0;
-    for (let i = 0; i < 20_000; i += 1) {
+    for (let i = 0; i < 60_000; i += 1) {
       const row = randomBelow(rng, model.length);
       const value = (rng.u32() * 2 ** 21 + randomBelow(rng, 2 ** 21)) % (top + 1);
       column.set(row, value);
@@ -124,6 +128,6 @@ test('F64Column holds safe integers of either sign and nothing else', () => {
     expect(() => column.set(1, value)).toThrow('cannot hold');
   }
   expect(column.get(0)).toBe(0);
-  expect(column.bytes).toBe(4096 * 8);
-  expect(() => column.get(4096)).toThrow('outside');
+  expect(column.bytes).toBe(1024 * 8);
+  expect(() => column.get(1024)).toThrow('outside');
 });
