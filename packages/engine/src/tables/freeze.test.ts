@@ -4,7 +4,7 @@
 import { encodeUtf8, randomBelow, SeededRng } from '@queen-ts/base';
 import { describe, expect, test } from 'vitest';
 import { NumberIndex } from '../number-index.ts';
-import { BlockIndex } from './block-index.ts';
+import { BlockTails } from './block-tails.ts';
 import { F64Column, U32Column, U48Column } from './chunked-columns.ts';
 import { DedupIndex } from './dedup-index.ts';
 import { LeaseIndex } from './lease-index.ts';
@@ -130,38 +130,52 @@ test('frozen names survive removals and the reuse of their space', () => {
   expect(names.bytes).toBeLessThan(2 * 1024 * 1024);
 });
 
-test('frozen blocks keep every list while lists grow and shrink', () => {
+test('frozen block tails keep every row while blocks come and go', () => {
   const rng = new SeededRng(6);
-  const blocks = new BlockIndex();
+  const tails = new BlockTails();
   const ends = new Uint32Array(41);
   const change = (): void => {
     for (let i = 0; i < 3000; i += 1) {
       const row = 1 + randomBelow(rng, 40);
       const baseOffset = ends[row]!;
       const count = 1 + randomBelow(rng, 9);
-      const record = { entryIndex: i + 1, blockStart: i, blockSize: 50 + i, createdUs: baseOffset };
-      blocks.append(row, { baseOffset, count, ...record });
+      const place = { entryIndex: i + 1, blockStart: i, blockSize: 50 + i, createdUs: baseOffset };
+      tails.append(row, { baseOffset, count, ...place });
       ends[row] = baseOffset + count;
-      if (randomBelow(rng, 4) === 0) blocks.dropBefore(row, randomBelow(rng, ends[row]!));
+      const chance = randomBelow(rng, 400);
+      if (chance === 0) tails.clear(row);
+      else if (chance === 1) tails.dropTo(row, { offset: baseOffset, blocks: 1, oldestUs: i });
+      else if (chance < 5 && tails.retained(row) > 1) {
+        const blocks = tails.retained(row) - 1;
+        tails.dropTo(row, { offset: baseOffset - 50, blocks, oldestUs: i });
+      }
     }
   };
-  for (let round = 0; round < 4; round += 1) {
+  change();
+  const rows = Array.from(ends, (_, row) => row);
+  for (let round = 0; round < 3; round += 1) {
+    const frozen = tails.freeze();
+    const before = rows.map((row) => frozen.get(row));
+    expect(before.filter((tail) => tail?.page !== undefined).length).toBeGreaterThan(0);
     change();
-    const copy = Array.from({ length: 41 }, (_, row) => spansOf(blocks, row));
-    const { recordCount } = blocks;
-    const frozen = blocks.freeze();
+    expect(rows.map((row) => frozen.get(row))).toEqual(before);
+    tails.thaw();
     change();
-    const found = copy.map((_, row) => {
-      const spans: number[] = [];
-      for (let at = frozen.head(row); at !== 0; at = frozen.next(row, at)) {
-        spans.push(frozen.baseOffset.get(at), frozen.count.get(at), frozen.entryIndex.get(at));
-      }
-      return spans;
-    });
-    expect(found).toEqual(copy);
-    expect(frozen.recordCount).toBe(recordCount);
-    blocks.thaw();
+    const now = tails.freeze();
+    expect(rows.map((row) => now.get(row)?.retained ?? 0)).toEqual(
+      rows.map((row) => tails.retained(row)),
+    );
+    tails.thaw();
   }
+  const restored = new BlockTails();
+  const frozen = tails.freeze();
+  for (const row of rows) {
+    const tail = frozen.get(row);
+    if (tail !== undefined) restored.restore(row, tail);
+  }
+  expect(restored.blockCount).toBe(tails.blockCount);
+  const copy = restored.freeze();
+  expect(rows.map((row) => copy.get(row))).toEqual(rows.map((row) => frozen.get(row)));
 });
 
 test('frozen leases keep their ids', () => {
@@ -263,12 +277,4 @@ function writeSome(
     column.set(row, value);
     model[row] = value;
   }
-}
-
-function spansOf(blocks: BlockIndex, row: number): number[] {
-  const spans: number[] = [];
-  for (let at = blocks.head(row); at !== 0; at = blocks.next(row, at)) {
-    spans.push(blocks.baseOffset(at), blocks.count(at), blocks.entryIndex(at));
-  }
-  return spans;
 }
