@@ -12,8 +12,11 @@ export const DEFAULT_TENANT = '00000000-0000-0000-0000-000000000001';
 /** bytes(tenant) + bytes(queue) + max(bytes(partition), bytes(group)) (reference §0.4). */
 export const NAME_BUDGET_BYTES = 447;
 
-/** Most items of one push; their ids count up in one word (`UUID_RESERVE_MAX` of base). */
-export const PUSH_ITEMS_MAX = 2 ** 24;
+/**
+ * Most items of one push. A tiny item takes ten times its size while it is handled, and a body of them
+ * holds the thread for as long as it is read.
+ */
+export const PUSH_ITEMS_MAX = 2 ** 18;
 
 /** Longest namespace or task label of a queue in bytes of UTF-8. */
 export const LABEL_BYTES_MAX = 411;

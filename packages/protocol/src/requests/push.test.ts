@@ -2,7 +2,7 @@ import { hash128, SeededRng } from '@queen-ts/base';
 import { describe, expect, it } from 'vitest';
 import { MINTED_TXN, PUSH_GROUP, PUSH_ITEM } from '../commands.ts';
 import type { PushCommand } from '../commands.ts';
-import { DEFAULT_TENANT } from '../limits.ts';
+import { DEFAULT_TENANT, PUSH_ITEMS_MAX } from '../limits.ts';
 import type { Refused } from '../outcomes.ts';
 import { PushItems } from './push-items.ts';
 import { parsePush } from './push.ts';
@@ -336,6 +336,17 @@ describe('parsePush refuses', () => {
     );
     expect(refusal(body(410, 2))).toMatch(/^name_too_long: items\[0\]\.queue is too long/);
     expect(parse(body(200, 212), { tenant: '' }).kind).toBe('push');
+  });
+
+  it('more items than one push may carry', () => {
+    const body = (count: number): string =>
+      `{"items":[${Array(count).fill('{"queue":"q","payload":1}').join()}]}`;
+    const context = { scratch: new PushItems() };
+    expect(parse(body(PUSH_ITEMS_MAX), context).kind).toBe('push');
+    expect(parse(body(PUSH_ITEMS_MAX + 1), context)).toMatchObject({
+      kind: 'refused',
+      code: 'too_large',
+    });
   });
 
   it('a token subject that does not fit a block', () => {

@@ -40,6 +40,22 @@ describe('a push', () => {
     expect(answer.status).toBe(201);
   });
 
+  test('takes room for what many tiny items take beside their bytes', async () => {
+    const { app, broker, edge } = testEdge();
+    const used: number[] = [];
+    const body = (count: number): string =>
+      `{"items":[${Array(count).fill('{"queue":"a","payload":1}').join()}]}`;
+    for (const count of [100, 1000]) {
+      broker.onSubmit = () => {
+        used.push(edge.pushBudget.usedBytes);
+        return storedAll(count);
+      };
+      await app.request(PUSH, post(body(count)));
+    }
+    expect(used).toEqual([body(100).length, body(1000).length + 256_000]);
+    expect(edge.pushBudget.usedBytes).toBe(0);
+  });
+
   test('of nothing answers an empty list without asking the broker', async () => {
     const { app, broker } = testEdge();
     const answer = await app.request(PUSH, post('{"items":[]}'));

@@ -11,7 +11,9 @@ import type { TransactionContext } from '@queen-ts/protocol';
 import type { Edge } from '../edge.ts';
 import { jsonBytes } from '../http/answers.ts';
 import { refusedAnswer } from '../http/error-answer.ts';
+import type { Grant } from '../http/byte-budget.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { takeItemRoom } from '../http/item-room.ts';
 import { requestOptions } from '../http/request-options.ts';
 import { withBody } from '../http/with-body.ts';
 import type { Route } from './route.ts';
@@ -25,8 +27,8 @@ export function transactionRoutes(edge: Edge): readonly Route[] {
     tenant: DEFAULT_TENANT,
   };
   const admission = { budget: edge.pushBudget, bytesMax: edge.config.bodyBytesMax };
-  const handle = (exchange: Exchange, body: Uint8Array): Promise<Response> =>
-    commit(edge, context, exchange, body);
+  const handle = (exchange: Exchange, body: Uint8Array, grant: Grant): Promise<Response> =>
+    commit(edge, context, { exchange, body, grant });
   return [
     {
       method: 'POST',
@@ -39,9 +41,9 @@ export function transactionRoutes(edge: Edge): readonly Route[] {
 async function commit(
   edge: Edge,
   context: TransactionContext,
-  exchange: Exchange,
-  body: Uint8Array,
+  from: { readonly exchange: Exchange; readonly body: Uint8Array; readonly grant: Grant },
 ): Promise<Response> {
+  const { exchange, body, grant } = from;
   const { config, counters, encryption } = edge;
   const request = parseTransaction(body, context);
   if (request.kind === 'refused') return refusedAnswer(request, counters);
@@ -50,6 +52,7 @@ async function commit(
     return jsonBytes(renderRolledBack(request), request.status);
   }
   const { command } = request;
+  await takeItemRoom(grant, request.echo.positions.length);
   const outcome = await encryption.submit(
     command,
     requestOptions(edge, { exchange, body, timeoutMs: config.statementTimeoutMs }),
