@@ -97,7 +97,8 @@ export interface LogArchive {
    */
   purge(records: readonly PurgedRecord[]): Promise<number>;
   /**
-   * Gives the space of what was purged back to the file system. Returns false if it cannot do so yet.
+   * Gives the space of what was purged back to the file system, which may rewrite what lies between.
+   * Returns false if it cannot do so yet, or if it is not worth it yet.
    * May run beside `append`, not beside `purge` or itself.
    */
   reclaim(): Promise<boolean>;

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { openDataDirectory, type DataDirectory } from './data-directory.ts';
 import { StorageError } from './errors.ts';
-import { parseLogKey } from './keys.ts';
+import { logKey } from './keys.ts';
 import { readManifest } from './leveldb-files.ts';
 import { userKey } from './leveldb-table.ts';
 import { DAMAGES, type Damage } from './testing/damage.ts';
@@ -339,14 +339,16 @@ async function pickTable(path: string, choose: (count: number) => number): Promi
   return join(path, 'log', tables[choose(tables.length)] ?? '');
 }
 
-/** The table that holds the origin, the map of purges and the oldest records. */
+/** The table that holds the records after the purged ones, and so what is left around those. */
 async function pickArchiveTable(path: string): Promise<string> {
   const { tables } = await readManifest(await pickManifest(path));
-  for (const { number, smallestKey } of tables.values()) {
-    if (parseLogKey(userKey(smallestKey))?.index !== 0) continue;
+  const key = logKey(PURGED.toExclusive, 0);
+  for (const { number, smallestKey, largestKey } of tables.values()) {
+    const isBefore = Buffer.compare(userKey(largestKey), key) < 0;
+    if (isBefore || Buffer.compare(userKey(smallestKey), key) > 0) continue;
     return join(path, 'log', `${String(number).padStart(6, '0')}.ldb`);
   }
-  throw new Error('no table holds the origin');
+  throw new Error(`no table holds record ${PURGED.toExclusive}`);
 }
 
 async function pickWriteAhead(path: string): Promise<string> {

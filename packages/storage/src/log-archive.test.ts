@@ -1,7 +1,7 @@
 // What only a real database shows of the archive: space that comes back, tables that were not verified,
 // damage inside of it, and its state after many purges.
 
-import { readdir, stat, writeFile, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { randomBelow, SeededRng } from '@queen-ts/base';
@@ -54,6 +54,29 @@ describe('the archive', () => {
         const found = log.payload({ index, from: 0, toExclusive: 20_000 });
         expect(Buffer.compare(found, expected)).toBe(0);
       }
+      await directory.close();
+    });
+  });
+
+  it('is not rewritten for little', async () => {
+    await withTemporaryDirectory(async (path) => {
+      const filled = await openBoth(path, SMALL);
+      for (let from = 1; from <= 200; from += 20) {
+        await filled.log.append(entriesOf(from, from + 20, { payloadBytes: 20_000 }));
+      }
+      await saveLastTerm(filled);
+      await filled.directory.close();
+      // Opened again, all of it is in tables, whose size is known.
+      const { directory, log } = await openBoth(path, SMALL);
+      await log.compact?.(200);
+      expect(await log.archive?.reclaim()).toBe(true);
+      const purge = async (gone: readonly number[]): Promise<void> => {
+        await log.archive?.purge(gone.map((index) => ({ index, kept: [] })));
+      };
+      await purge(indexes(1, 181).filter((index) => index % 10 === 0));
+      expect(await log.archive?.reclaim()).toBe(false);
+      await purge(indexes(1, 181).filter((index) => index % 10 < 3 && index % 10 > 0));
+      expect(await log.archive?.reclaim()).toBe(true);
       await directory.close();
     });
   });

@@ -7,11 +7,17 @@ import type { ArchivedRecord, LogArchive, PayloadRange, PurgedRecord } from '@qu
 import { StorageError } from './errors.ts';
 import type { FailureLatch } from './failure-latch.ts';
 import { encodeHoles } from './holes.ts';
-import { HOLES_CHUNK, logKey, ORIGIN_INDEX, PAYLOAD_CHUNK_BYTES } from './keys.ts';
+import { HOLES_CHUNK, logKey, PAYLOAD_CHUNK_BYTES } from './keys.ts';
 import type { LogDatabase, LogWrite } from './log-database.ts';
 import type { RecordHeader } from './record.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { TableGuard } from './table-guard.ts';
+
+/**
+ * Part of a range that must have been purged before the range is rewritten, so that a byte that is given
+ * back costs at most three that are written again.
+ */
+const RECLAIM_SHARE = 0.25;
 
 /** What an archive works on; owned by the log. */
 export interface LogArchiveParts {
@@ -27,6 +33,8 @@ export class LevelLogArchive implements LogArchive {
   readonly #parts: LogArchiveParts;
   /** Last archived index: the durable start of the log. */
   #lastIndex: number;
+  /** What was purged since space was given back last; what an earlier process purged is not known. */
+  #purged = { from: Infinity, to: 0, bytes: 0 };
   #running: Promise<unknown> | undefined;
   #isClosed = false;
 
@@ -98,18 +106,30 @@ export class LevelLogArchive implements LogArchive {
     } catch (error) {
       throw latch.trip(`purging ${path}`, error);
     }
+    const { from, to, bytes } = this.#purged;
+    const first = records[0]?.index ?? Infinity;
+    this.#purged = {
+      from: Math.min(from, first),
+      to: Math.max(to, previous),
+      bytes: bytes + deletedBytes,
+    };
     return deletedBytes;
   }
 
   async #reclaim(): Promise<boolean> {
     const { db, guard, latch, path } = this.#parts;
+    const { from, to, bytes } = this.#purged;
+    if (bytes === 0) return true;
     // LevelDB reads what it rewrites, and may end the process where a table is damaged.
     if (guard.uncheckedCount > 0) return false;
+    const range = [logKey(from, 0), logKey(to + 1, 0)] as const;
     try {
-      await db.compactRange(logKey(ORIGIN_INDEX, 0), logKey(this.#lastIndex + 1, 0));
+      if (bytes < RECLAIM_SHARE * (await db.approximateSize(...range))) return false;
+      await db.compactRange(...range);
     } catch (error) {
       throw latch.trip(`compacting ${path}`, error);
     }
+    this.#purged = { from: Infinity, to: 0, bytes: 0 };
     return true;
   }
 

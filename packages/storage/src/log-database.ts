@@ -58,6 +58,8 @@ export interface LogDatabase {
   getSync(key: Uint8Array, options?: { snapshot: LogSnapshot }): Uint8Array | undefined;
   /** Keeps what is read with it as it is now, until it is closed. */
   snapshot(): LogSnapshot;
+  /** Bytes of the tables that a range of keys takes, about. */
+  approximateSize(start: Uint8Array, end: Uint8Array): Promise<number>;
   /** Rewrites the tables in a range of keys, which is when the space of deleted values comes back. */
   compactRange(start: Uint8Array, end: Uint8Array): Promise<void>;
   close(): Promise<void>;

@@ -79,6 +79,10 @@ class FakeDatabase implements LogDatabase {
     throw new Error('no snapshots of a map');
   }
 
+  approximateSize(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
   compactRange(): Promise<void> {
     return Promise.resolve();
   }

@@ -14,6 +14,8 @@ import { readCluster, readPromoteLag, readReadyLag } from './cluster-settings.ts
 import type { ClusterSettings } from './cluster-settings.ts';
 import { badValue } from './config-error.ts';
 import { readEncryption } from './encryption-settings.ts';
+import { readLogSettings } from './log-settings.ts';
+import type { LogSettings } from './log-settings.ts';
 import { readBoolean, readChoice, readInteger, readText } from './environment.ts';
 import type { Environment } from './environment.ts';
 import { refuseUnsupported } from './unsupported.ts';
@@ -22,7 +24,7 @@ import { refuseUnsupported } from './unsupported.ts';
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 
 /** What a node is started with. Sizes are in bytes and durations in milliseconds. */
-export interface Config extends EncryptionSettings {
+export interface Config extends EncryptionSettings, LogSettings {
   /** 0 lets the system choose a free port. */
   readonly port: number;
   readonly bindAddress: string;
@@ -120,6 +122,7 @@ export function readConfig(environment: Environment): Config {
     ...readAdmission(environment),
     ...readEncryption(environment),
     ...readUpkeep(environment),
+    ...readLogSettings(environment),
     ...readDiskMarks(environment),
     ...readRaftTimes(environment, cluster !== undefined),
     logLevel: readChoice(environment, 'LOG_LEVEL', LOG_LEVELS, 'info'),

@@ -2,6 +2,7 @@
 
 import {
   BROKER_LIMITS_DEFAULT,
+  LOG_LIMITS_DEFAULT,
   Member,
   TcpTransport,
   TRANSPORT_LIMITS_DEFAULT,
@@ -102,8 +103,15 @@ function brokerOptions(config: Config, parts: MemberParts): BrokerOptions {
     engineLimits: { ...ENGINE_LIMITS_DEFAULT, entryBytesMax: config.entryBytesMax },
     limits: {
       ...BROKER_LIMITS_DEFAULT,
+      checkpointLogBytesMin: config.checkpointEveryBytes,
       retentionIntervalUs: config.retentionIntervalMs * 1000,
       partitionIdleUs: config.partitionCleanupDays * DAY_US,
+    },
+    logLimits: {
+      ...LOG_LIMITS_DEFAULT,
+      holdUs: config.purgeHoldSeconds * 1_000_000,
+      holdBytesMax: config.purgeHoldBytes,
+      trailBytesMin: config.checkpointEveryBytes,
     },
     electionMs: config.electionTimeoutMs,
     heartbeatMs: config.heartbeatMs,
