@@ -131,8 +131,9 @@ export class LocalBroker implements NodeBroker {
     );
     const state = source;
     const deferPump = (): void => this.#deferPump();
+    const snapshotArrived = (message: Message): void => this.#leadership.arrived(message);
     this.#log = new LogUpkeep(
-      { ...parts, limits: parts.logLimits, state, deferPump, onFailure },
+      { ...parts, limits: parts.logLimits, state, snapshotArrived, deferPump, onFailure },
       initial.committedIndex,
     );
     const shared = { ...parts, replica: this.#replica, leadership: this.#leadership };

@@ -42,6 +42,8 @@ export interface LogUpkeepParts {
   readonly limits: LogLimits;
   /** The state now, outside of any cycle; undefined while there is none. */
   readonly state: () => JudgedState | undefined;
+  /** A complete snapshot is about to be handed to the core. */
+  readonly snapshotArrived: (message: SnapshotMessage) => void;
   /** Makes the driver look at what the core wants done. */
   readonly deferPump: () => void;
   readonly onFailure: (error: unknown) => void;
@@ -185,8 +187,9 @@ export class LogUpkeep {
 
   /** Hands a complete snapshot to the core; true if the core takes it. */
   #take(message: SnapshotMessage): boolean {
-    const { raft, deferPump } = this.#parts;
+    const { raft, deferPump, snapshotArrived } = this.#parts;
     if (this.#isStopped) return false;
+    snapshotArrived(message);
     const { index } = message.snapshot;
     const before = raft.status.firstIndex;
     raft.step(message);
