@@ -17,6 +17,9 @@ const CHECKED_MIN = 1000;
 /** Operations that no case may call, since all clients share what they change. */
 const UNCALLED = ['changeMaintenance', 'changePopMaintenance'];
 
+/** Of a fresh node. */
+const ENVIRONMENT = { QUEEN_ENCRYPTION_KEY: '5a'.repeat(32) };
+
 const checker = new AnswerChecker();
 const state: { findings: SectionFindings[]; broker: BrokerProcess | undefined } = {
   findings: [],
@@ -25,7 +28,7 @@ const state: { findings: SectionFindings[]; broker: BrokerProcess | undefined } 
 
 beforeAll(async () => {
   const given = process.env['QUEEN_CONFORMANCE_URL'];
-  if (given === undefined) state.broker = await BrokerProcess.launch();
+  if (given === undefined) state.broker = await BrokerProcess.launch({ env: ENVIRONMENT });
   state.findings = await runSuite(given ?? state.broker?.url ?? '', SECTIONS, checker);
 }, SUITE_DEADLINE_MS);
 

@@ -31,7 +31,7 @@ export interface Answer {
 /** What to send; `body` goes out as it is. */
 export interface RequestOptions {
   readonly body?: string | Uint8Array;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly signal?: AbortSignal;
 }
 

@@ -9,6 +9,7 @@ import { CONVENTIONS } from './conventions.ts';
 import { DEAD_LETTERS } from './dead-letters.ts';
 import { DEDUP } from './dedup.ts';
 import { DELETE_QUEUE } from './delete-queue.ts';
+import { ENCRYPTION } from './encryption.ts';
 import { FETCH } from './fetch.ts';
 import { LABELS } from './labels.ts';
 import { LEASE } from './lease.ts';
@@ -23,6 +24,7 @@ import { TRANSACTION } from './transaction.ts';
 export const SECTIONS: readonly Section[] = [
   CONVENTIONS,
   PUSH,
+  ENCRYPTION,
   POP,
   ACK,
   LEASE,
