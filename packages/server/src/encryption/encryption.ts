@@ -114,6 +114,6 @@ export class Encryption {
 }
 
 /** Whether the leader wants the payloads sealed. */
-export function isEncryptionRequired(outcome: Outcome): boolean {
+function isEncryptionRequired(outcome: Outcome): boolean {
   return outcome.kind === 'refused' && outcome.code === 'encryption_required';
 }
