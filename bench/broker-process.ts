@@ -8,6 +8,8 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** As `npm start` has it. */
+const NODE_FLAGS = ['--max-semi-space-size=8'];
 const START_MS_MAX = 20_000;
 const POLL_MS = 250;
 /** Memory is at rest when it has not reached a new low for this long. */
@@ -31,7 +33,7 @@ export class BrokerProcess {
   static async start(entry: string, directory: string): Promise<BrokerProcess> {
     const port = await freePort();
     const env = { ...process.env, PORT: String(port), QUEEN_RAFT_DIR: directory };
-    const child = spawn(process.execPath, ['--conditions=source', entry], {
+    const child = spawn(process.execPath, [...NODE_FLAGS, '--conditions=source', entry], {
       env: { ...env, QUEEN_BIND_ADDR: '127.0.0.1' },
       stdio: ['ignore', 'ignore', 'inherit'],
     });

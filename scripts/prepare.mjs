@@ -19,7 +19,7 @@ const STAMP_FILE = join(ROOT, 'node_modules/.cache/queen-ts/prepared');
 /**
  * Prepares the checkout, then runs a script under the pinned Node in the foreground, and ends this
  * process with the exit code of what went last.
- * @param {string[]} args a script below the root, and its arguments
+ * @param {string[]} args flags of Node, a script below the root, and its arguments
  */
 export async function prepareAndRun(args) {
   process.exitCode = await prepare();

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { BROKER_NODE_FLAGS } from './node-flags.mjs';
 
 const MAIN = fileURLToPath(new URL('../packages/server/dist/main.js', import.meta.url));
 const IDS = [1, 2, 3];
@@ -60,7 +61,7 @@ function urlOf(id) {
 /** @param {number} id */
 function start(id) {
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [MAIN], {
+  const child = spawn(process.execPath, [...BROKER_NODE_FLAGS, MAIN], {
     env: {
       ...process.env,
       PORT: String(httpPort + id - 1),
