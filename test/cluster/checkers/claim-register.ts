@@ -48,11 +48,30 @@ export function checkClaimRegisters(
     if (answered > 1) contested += 1;
     const isLinear = isLinearizable(operations);
     if (isLinear === undefined) undecided.push(`${name}: too many orders to try`);
-    else findings.expect(isLinear, () => `${name}: no order explains its ${answered} answers`);
+    else {
+      findings.expect(isLinear, () => {
+        return `${name}: no order explains its ${answered} answers: ${describe(operations)}`;
+      });
+    }
   }
   const verdict = findings.verdict({ 'registers with two answers': contested });
   const isUndecided = verdict.status === 'PASS' && undecided.length > 0;
   return isUndecided ? { ...verdict, status: 'UNKNOWN', details: undecided } : verdict;
+}
+
+/** All operations in the order of their start, in milliseconds since the first. */
+function describe(operations: readonly RegisterOperation[]): string {
+  const sorted = operations.toSorted((a, b) => a.startUs - b.startUs);
+  const originUs = sorted[0]?.startUs ?? 0;
+  const ms = (us: number): string => ((us - originUs) / 1000).toFixed(1);
+  const texts = sorted.map((operation) => {
+    const { kind, startUs, endUs, outcome } = operation;
+    const lease = kind === 'release' ? ` ${operation.lease.slice(0, 13)}` : '';
+    const answer = outcome.kind === 'ok' ? outcome.value : `${outcome.kind} ${outcome.reason}`;
+    const shown = typeof answer === 'object' ? (answer.lease?.slice(0, 13) ?? 'leased') : answer;
+    return `${ms(startUs)}-${ms(endUs)} ${kind}${lease}: ${shown}`;
+  });
+  return texts.join('; ');
 }
 
 /** Whether an order exists; undefined if the search was given up. */
