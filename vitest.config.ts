@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
 import { TotalsReporter } from './scripts/totals-reporter.ts';
 
 /** Projects that start real processes or simulate whole clusters: one file at a time. */
-const SERIAL = ['integration', 'conformance', 'cluster', 'simulation'];
+const SERIAL = ['integration', 'conformance', 'fuzz', 'cluster', 'simulation'];
 
 export default defineConfig({
   resolve: { conditions: ['source'] },

@@ -49,8 +49,10 @@ export class AnswerChecker {
     return this.#operations.map(({ id }) => id).filter((id) => !this.#seen.has(id));
   }
 
-  /** Looks at an answer. `path` is the request target. */
-  check(method: string, path: string, answer: Answer): void {
+  /**
+   * Looks at an answer; returns what does not fit, or undefined. `path` is the request target.
+   */
+  check(method: string, path: string, answer: Answer): string | undefined {
     const route = path.split('?', 1)[0] ?? '';
     const matches = this.#operations.filter(({ pattern }) => pattern.test(route));
     // A literal segment wins over a parameter.
@@ -64,10 +66,12 @@ export class AnswerChecker {
     const expected = operation?.responses[answer.status] ?? this.#common(answer.status, matches);
     const problem =
       expected === undefined ? 'the status is not described' : this.#problem(answer, expected);
-    if (problem === undefined) return;
+    if (problem === undefined) return undefined;
     const key = `${place} ${answer.status}: ${problem}`;
-    if (this.violations.has(key)) return;
-    this.violations.set(key, `${method} ${path}\n  ${answer.text.slice(0, TEXT_SHOWN_MAX)}`);
+    if (!this.violations.has(key)) {
+      this.violations.set(key, `${method} ${path}\n  ${answer.text.slice(0, TEXT_SHOWN_MAX)}`);
+    }
+    return key;
   }
 
   /** Answers to what is no request of an operation. */
@@ -103,9 +107,21 @@ export class AnswerChecker {
       validate = this.#ajv.compile(absolute(schema) as object);
       this.#validators.set(schema, validate);
     }
-    if (validate(JSON.parse(text))) return undefined;
+    const body = parse(text);
+    if (body === undefined) return 'the body is not JSON';
+    if (validate(body)) return undefined;
     // The last error of a union is the union's own; the ones before say why its parts do not fit.
     return this.#ajv.errorsText(validate.errors, { dataVar: 'body' });
+  }
+}
+
+/** A body; undefined when it is not JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller says so.
+    return undefined;
   }
 }
 

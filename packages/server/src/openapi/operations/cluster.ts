@@ -13,7 +13,7 @@ import {
   TransferBody,
   VotersBody,
 } from '../../schemas/membership.ts';
-import { READ_ERRORS, WRITE_ERRORS } from '../operation.ts';
+import { BAD_QUERY, READ_ERRORS, WRITE_ERRORS } from '../operation.ts';
 import type { AnswerShape, Operation, QueryParameter } from '../operation.ts';
 
 const PATH = '/api/v1/system/raft/membership';
@@ -105,7 +105,7 @@ const LATE: AnswerShape = {
 
 const CHANGE = {
   section: 'Cluster',
-  answers: { 200: CHANGED, 409: REFUSED, 504: LATE },
+  answers: { 200: CHANGED, 400: BAD_QUERY, 409: REFUSED, 504: LATE },
   errors: WRITE_ERRORS,
 } as const satisfies Partial<Operation>;
 

@@ -1,0 +1,24 @@
+// A short run of the route fuzzer, with another seed for every commit.
+
+import { expect, it } from 'vitest';
+import { BrokerProcess } from '../support/broker-process.ts';
+import { commitSeed } from '../support/commit-seed.ts';
+import { FUZZED_BROKER } from './routes/broker.ts';
+import { reportOf, verdictOf } from './routes/report.ts';
+import { fuzzRoutes } from './routes/run.ts';
+
+/** Cases have one request or, pipelined, up to six. */
+const CASES = 20_000;
+
+it(`answers ${CASES} hostile requests as described`, async () => {
+  const seed = commitSeed();
+  const broker = await BrokerProcess.launch(FUZZED_BROKER);
+  try {
+    const result = await fuzzRoutes({ url: broker.url, seed, caseCount: CASES, atOnce: 24 });
+    const reasons = verdictOf(result, broker.log);
+    expect(reasons, reportOf(result, seed)).toEqual([]);
+    expect(result.requestCount).toBeGreaterThanOrEqual(CASES);
+  } finally {
+    await broker.dispose();
+  }
+});
