@@ -16,6 +16,11 @@ export class ClientGoneError extends Error {
 
 const EMPTY = new Uint8Array(0);
 
+/** Undocumented: set while a client waits for «100 Continue». */
+interface ExpectingResponse extends ServerResponse {
+  _expect_continue?: boolean;
+}
+
 /**
  * Returns the declared size of the body in bytes, 0 when there is none, undefined when it comes in
  * chunks. Throws `body_too_large`. Node has refused malformed and contradictory declarations before.
@@ -46,7 +51,11 @@ export async function readBody(
   const sides = socketSides(exchange);
   if (sides === undefined) return readWithoutSocket(exchange, bytesMax, grant);
   acceptBody(sides);
-  return readPieces(sides.incoming, new BodyBytes(size, bytesMax), grant);
+  const body = await readPieces(sides.incoming, new BodyBytes(size, bytesMax), grant);
+  // Node closes the connection behind an answer when the client asked and was not told to go on: its
+  // body might still come. Here it is.
+  (sides.outgoing as ExpectingResponse)._expect_continue = false;
+  return body;
 }
 
 /** Tells a client that asked first («Expect: 100-continue») that its body is wanted. */
