@@ -7,7 +7,7 @@ import { Drain } from './clients/drain.ts';
 import { Nemesis } from './faults/nemesis.ts';
 import { Cluster } from './nodes/cluster.ts';
 import type { Mutant } from './mutants/mutant.ts';
-import { NO_DISK_BUGS } from './nodes/disk.ts';
+import { NO_DISK_BUGS } from './nodes/disk-bugs.ts';
 import { profileOf } from './world/profile.ts';
 import type { Profile } from './world/profile.ts';
 import type { EventCounts } from './world/virtual-time.ts';

@@ -244,8 +244,14 @@ export class Client {
   }
 
   #configure(): void {
-    const options = { retryLimit: this.#dice.below(4), leaseTime: this.#dice.between(1, 60) };
-    this.#send(configureOperation(this.#queue(), options, this.#ids.mint(1)), () => {});
+    const queue = this.#queue();
+    const options = {
+      retryLimit: this.#dice.below(4),
+      leaseTime: this.#dice.between(1, 60),
+      // Whatever every group must get stays for ever.
+      ...(queue === SCRATCH && { retentionEnabled: true, retentionSeconds: 1 }),
+    };
+    this.#send(configureOperation(queue, options, this.#ids.mint(1)), () => {});
   }
 
   #extend(): void {

@@ -26,8 +26,6 @@ export class Leaders {
     const { isKnown: knowsTime } = process.timeKnowledge;
     const { skewUs: wallAheadUs } = process.host.clock;
     this.#byTerm.set(term, { process, knowsTime, wallAheadUs, hasWallJumped: false });
-    // Whatever it goes by, from now on it counts as the time.
-    process.timeKnowledge.isKnown = true;
   }
 
   /** The wall clock of a process jumped. Returns whether that may have been all that it went by. */

@@ -21,6 +21,8 @@ export interface PartitionFacts {
   readonly name: string;
   /** Its queue was deleted, and with it all that it holds. */
   isDeleted: boolean;
+  /** Messages below it were removed by retention. */
+  logStart: number;
   /** The value of the message at each offset. */
   readonly values: number[];
   /** By group name. */
@@ -96,6 +98,9 @@ export class Ledger {
       case EFFECT.PARTITION_PUT:
         this.#addPartition(effect.queue, effect.name);
         break;
+      case EFFECT.LOG_START:
+        this.#known(effect.partition).logStart = effect.offset;
+        break;
       case EFFECT.APPEND:
         this.#append(effect, entry);
         break;
@@ -122,6 +127,7 @@ export class Ledger {
       queue,
       name: decodeUtf8(name, 0, name.length) ?? '',
       isDeleted: false,
+      logStart: 0,
       values: [],
       cursors: new Map(),
       deadLetters: new Map(),

@@ -5,7 +5,7 @@ import { memberOf } from '@queen-ts/raft';
 import type { CheckpointMeta, Entry, Membership, Message, NodeId } from '@queen-ts/raft';
 import type { Facts } from '../invariants/invariant.ts';
 import { InvariantSuite } from '../invariants/suite.ts';
-import type { Process } from '../nodes/process.ts';
+import type { Process, SnapshotPeerCall } from '../nodes/process.ts';
 import type { NodeWatch, SimNode } from '../nodes/sim-node.ts';
 import type { Profile } from '../world/profile.ts';
 import type { World } from '../world/world.ts';
@@ -36,15 +36,24 @@ export class Observer implements NodeWatch, Facts {
   leaderId = 0;
   readonly #world: World;
   readonly #transmit: (message: Message) => void;
+  readonly #call: (process: Process, call: SnapshotPeerCall) => Promise<Uint8Array>;
 
   /**
    * @param founders the ids of the founding members.
-   * @param transmit hands a message to the network.
+   * @param ways hand messages, and calls about snapshots, to the network.
    */
-  constructor(world: World, founders: readonly NodeId[], transmit: (message: Message) => void) {
+  constructor(
+    world: World,
+    founders: readonly NodeId[],
+    ways: {
+      readonly send: (message: Message) => void;
+      readonly call: (process: Process, call: SnapshotPeerCall) => Promise<Uint8Array>;
+    },
+  ) {
     this.#world = world;
     this.memberships = new Memberships(this.nodes, founders);
-    this.#transmit = transmit;
+    this.#transmit = ways.send;
+    this.#call = ways.call;
     this.suite = new InvariantSuite(world, this);
   }
 
@@ -118,6 +127,10 @@ export class Observer implements NodeWatch, Facts {
     this.suite.tell('checkpointed', node, meta);
   }
 
+  snapshotCalled(process: Process, call: SnapshotPeerCall): Promise<Uint8Array> {
+    return this.#call(process, call);
+  }
+
   /** Looks at a node after something happened there. */
   look(nodeId: number): void {
     const process = this.nodes[nodeId - 1]?.process;
@@ -150,6 +163,8 @@ export class Observer implements NodeWatch, Facts {
 
   #applied(process: Process, index: number): void {
     const entry = process.log?.peek(index);
+    // What a snapshot covers was committed, and is judged by its digest.
+    if (index < (process.log?.firstIndex ?? 0) && index <= this.committed.lastIndex) return;
     if (entry === undefined) {
       this.#world.violate('nodes apply what is durable', `node ${process.host.id} has no ${index}`);
       return;

@@ -1,9 +1,11 @@
 // I1: what is committed is durable on a majority of the voters' disks, whatever was acknowledged is
 // committed, and in the end it is on every member and has reached every group, or is a dead letter.
 
+import { liveRanges } from '@queen-ts/engine';
 import type { Entry, Membership, Message } from '@queen-ts/raft';
 import { isMajority } from '../facts/memberships.ts';
 import type { Process } from '../nodes/process.ts';
+import type { SimNode } from '../nodes/sim-node.ts';
 import type { Facts, Invariant } from './invariant.ts';
 import { isSameEntry } from './log-matching.ts';
 
@@ -59,6 +61,8 @@ export class NothingAcknowledgedIsLost implements Invariant {
     const disks = this.#facts.nodes[id - 1]?.disks ?? [];
     return disks.some((disk) => {
       if (incarnation !== 0 && disk.incarnation !== incarnation) return false;
+      // What its log does not reach back to is part of its state.
+      if (entry.index <= disk.startIndex) return true;
       const written = disk.written(entry.index);
       return written !== undefined && isSameEntry(written, entry);
     });
@@ -67,7 +71,12 @@ export class NothingAcknowledgedIsLost implements Invariant {
   #missingEntry(): string | undefined {
     const { memberships, committed } = this.#facts;
     for (const node of memberships.members()) {
-      for (let index = 1; index <= committed.lastIndex; index += 1) {
+      const { startIndex } = node.disk;
+      for (let index = 1; index <= startIndex; index += 1) {
+        const missing = this.#missingArchived(node, committed.entry(index)!);
+        if (missing !== undefined) return missing;
+      }
+      for (let index = startIndex + 1; index <= committed.lastIndex; index += 1) {
         const written = node.disk.written(index);
         if (written === undefined || !isSameEntry(written, committed.entry(index)!)) {
           return `node ${node.id} does not hold entry ${index} in the end`;
@@ -75,6 +84,18 @@ export class NothingAcknowledgedIsLost implements Invariant {
       }
     }
     return undefined;
+  }
+
+  /** What the state refers to must be readable, also where the log was cut. */
+  #missingArchived(node: SimNode, entry: Entry): string | undefined {
+    if (entry.type !== 'command') return undefined;
+    const { state } = this.#facts.committed.engine;
+    const missing = liveRanges(state, entry).find((range) => {
+      return !node.disk.keeps({ index: entry.index, ...range });
+    });
+    return missing === undefined
+      ? undefined
+      : `node ${node.id} has purged bytes ${missing.from} to ${missing.toExclusive} of entry ${entry.index}, which are in use`;
   }
 
   #missingMessage(): string | undefined {

@@ -19,7 +19,8 @@ export class Reads implements Invariant {
     for (const { partitionNumber, tail } of pop.marks) {
       const partition = this.#facts.ledger.partition(partitionNumber);
       if (partition?.isDeleted === true) continue;
-      const next = partition?.cursors.get(command.group)?.latest.next ?? 0;
+      const { next = 0 } = partition?.cursors.get(command.group)?.latest ?? {};
+      if ((partition?.logStart ?? 0) >= tail) continue;
       if (next < tail) {
         return (
           `a pop of group ${command.group} was answered «empty», but partition ${partitionNumber} ` +

@@ -26,7 +26,8 @@ export class LeaderCompleteness implements Invariant {
     if (term <= (this.#comparedTerms.get(node) ?? 0)) return undefined;
     this.#comparedTerms.set(node, term);
     const { committed } = this.#facts;
-    for (let index = 1; index <= committed.lastIndex; index += 1) {
+    const first = node.disk.startIndex + 1;
+    for (let index = first; index <= committed.lastIndex; index += 1) {
       if (committed.committedInTerm(index) >= term) return undefined;
       const own = node.disk.written(index);
       const agreed = committed.entry(index)!;

@@ -15,7 +15,7 @@ export class LogMatching implements Invariant {
 
   appended(node: SimNode, entries: readonly Entry[]): string | undefined {
     for (const entry of entries) {
-      const prevTerm = node.disk.written(entry.index - 1)?.term ?? 0;
+      const prevTerm = node.disk.term(entry.index - 1) ?? 0;
       const key = entry.term * INDEX_MAX + entry.index;
       const seen = this.#seen.get(key);
       if (seen === undefined) {

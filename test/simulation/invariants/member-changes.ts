@@ -33,8 +33,8 @@ export class MemberChanges implements Invariant {
 /** What is wrong with a membership that a leader appends with this commit index. */
 function flawOf({ log }: Process, entry: Entry, commitIndex: number): string | undefined {
   const before = log?.memberships.findLast(({ index }) => index < entry.index);
-  // The first entry of all repeats the membership that the group was founded with.
-  if (before === undefined) return entry.index === 1 ? undefined : 'nothing was there before';
+  // The first entry of all repeats what the group was founded with; others may follow a purged one.
+  if (before === undefined) return undefined;
   if (before.index > commitIndex) return `membership ${before.index} is not committed`;
   if (log?.term(commitIndex) !== entry.term) return 'nothing of this term is committed';
   const count = voterChanges(membershipIn(before), membershipIn(entry));

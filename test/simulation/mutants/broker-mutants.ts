@@ -99,6 +99,34 @@ const forgetDedupInCheckpoint: Mutant = {
     }),
 };
 
+/** Snapshots come without the transaction ids. */
+const forgetDedupInSnapshot: Mutant = {
+  name: 'forget-dedup-in-snapshot',
+  what: 'a state that came with a snapshot knows no transaction ids',
+  install: () => {
+    const installed = new WeakSet<Replica>();
+    const undoResume = replaceMethod(Replica.prototype, 'resume', (resume) => {
+      return function (this: Replica): void {
+        installed.add(this);
+        resume.call(this);
+      };
+    });
+    const undoCommit = replaceMethod(Replica.prototype, 'commit', (commit) => {
+      return function (this: Replica, entry, isPlanned): void {
+        if (installed.has(this) && this.isCurrent) {
+          installed.delete(this);
+          this.engine.state.dedup.forgetBefore(Infinity);
+        }
+        commit.call(this, entry, isPlanned);
+      };
+    });
+    return () => {
+      undoResume();
+      undoCommit();
+    };
+  },
+};
+
 /** A checkpoint of planned entries counts once others were committed in their place. */
 const checkpointNewerThanLog: Mutant = {
   name: 'checkpoint-newer-than-log',
@@ -165,6 +193,7 @@ export const BROKER_MUTANTS: readonly Mutant[] = [
   reuseOffset,
   forgetDedup,
   forgetDedupInCheckpoint,
+  forgetDedupInSnapshot,
   checkpointNewerThanLog,
   shortLeases,
   trustWallClock,

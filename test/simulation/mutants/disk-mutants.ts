@@ -25,6 +25,21 @@ export const DISK_MUTANTS: readonly Mutant[] = [
     disk: { swallowsErrors: true },
   },
   {
+    name: 'purge-beyond-checkpoint',
+    what: "the log's start moves beyond the older checkpoint",
+    disk: { coversNewest: true },
+  },
+  {
+    name: 'purge-too-much',
+    what: 'with a record the one that follows is purged, too',
+    disk: { purgesNeighbours: true },
+  },
+  {
+    name: 'install-without-fsync',
+    what: 'the records of an installed snapshot are not durable when its install is',
+    disk: { installsUnsynced: true },
+  },
+  {
     name: 'same-identity-again',
     what: 'a new disk under the id of a node that lost its own counts as the old one',
     disk: { keepsIdentity: true },

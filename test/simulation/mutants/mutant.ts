@@ -1,7 +1,7 @@
 // A planted bug: what the simulator must find. Bugs of the store are switches of the virtual disk,
 // bugs of the code replace a method of a class for the time of a run. None is reachable in production.
 
-import type { DiskBugs } from '../nodes/disk.ts';
+import type { DiskBugs } from '../nodes/disk-bugs.ts';
 
 /** One planted bug. */
 export interface Mutant {

@@ -26,12 +26,13 @@ export interface StoredCheckpoint {
 
 /** CheckpointStore of one process. */
 export class SimCheckpointStore implements CheckpointStore {
-  /** One checkpoint is kept: the log is never cut. */
-  readonly coveredIndex = 0;
   readonly #disk: SimDisk;
   readonly #user: DiskUser;
   readonly #latch: FailureLatch;
   #log: LogReader | undefined;
+  /** Indexes of the checkpoints that this process knows to be whole, oldest first; two at most. */
+  #known: number[] = [];
+  #newestBytes = 0;
 
   constructor(disk: SimDisk, user: DiskUser, latch: FailureLatch) {
     this.#disk = disk;
@@ -48,14 +49,22 @@ export class SimCheckpointStore implements CheckpointStore {
   }
 
   get newest(): { readonly index: number; readonly sizeBytes: number } | undefined {
-    const stored = this.#disk.checkpoint;
-    return stored && { index: stored.meta.index, sizeBytes: stored.sizeBytes };
+    const index = this.#known.at(-1);
+    return index === undefined ? undefined : { index, sizeBytes: this.#newestBytes };
+  }
+
+  get coveredIndex(): number {
+    if (this.#disk.bugs.coversNewest) return this.#known.at(-1) ?? 0;
+    return this.#known.length < 2 ? 0 : (this.#known[0] ?? 0);
   }
 
   async load(visitor: CheckpointVisitor): Promise<LoadedCheckpoint | undefined> {
-    const stored = this.#disk.checkpoint;
+    const { checkpoints } = this.#disk;
+    const stored = checkpoints.at(-1);
     if (stored === undefined) return undefined;
     const { meta, term, pieces, sizeBytes } = stored;
+    this.#known = checkpoints.map((it) => it.meta.index);
+    this.#newestBytes = sizeBytes;
     visitor.begin(meta);
     for (const piece of pieces) await visitor.piece(piece);
     return { meta, position: { index: meta.index, term, checksum: 0 }, sizeBytes };
@@ -76,6 +85,9 @@ export class SimCheckpointStore implements CheckpointStore {
     assert(term !== undefined, () => `checkpoint at ${meta.index} beyond the log`);
     const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
     const stored = { meta, term, pieces, sizeBytes };
-    await this.#latch.write(() => this.#disk.saveCheckpoint(this.#user, stored));
+    const keptIndex = this.#known.at(-1) ?? 0;
+    await this.#latch.write(() => this.#disk.saveCheckpoint(this.#user, stored, keptIndex));
+    this.#known = [...this.#known.slice(-1), meta.index];
+    this.#newestBytes = sizeBytes;
   }
 }

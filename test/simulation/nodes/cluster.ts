@@ -6,7 +6,8 @@ import { describeSimMessage } from '../facts/describe.ts';
 import { Observer } from '../facts/observer.ts';
 import { Network } from '../world/network.ts';
 import type { World } from '../world/world.ts';
-import type { DiskBugs } from './disk.ts';
+import type { DiskBugs } from './disk-bugs.ts';
+import { callPeer } from './peer-call.ts';
 import { SimNode } from './sim-node.ts';
 
 /** A cluster that is founded by some of its nodes; the others may join it later. */
@@ -21,7 +22,10 @@ export class Cluster {
     const { nodes, spares } = world.profile;
     const ids = Array.from({ length: nodes + spares }, (_, i) => toNodeId(i + 1));
     const voters = ids.slice(0, nodes);
-    this.observer = new Observer(world, voters, (message) => this.network.send(message));
+    this.observer = new Observer(world, voters, {
+      send: (message) => this.network.send(message),
+      call: (process, call) => callPeer(this, process, call),
+    });
     for (const id of ids) {
       this.observer.nodes.push(new SimNode({ world, id, voters, bugs, watch: this.observer }));
     }

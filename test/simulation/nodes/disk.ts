@@ -2,47 +2,16 @@
 // begun; a crash in between loses, keeps or tears them. Damage and errors come from the nemesis.
 
 import { assert } from '@queen-ts/base';
-import type { CheckpointMeta, Entry, HardState } from '@queen-ts/raft';
+import type { CheckpointMeta, Entry, HardState, PurgedRecord } from '@queen-ts/raft';
 import type { Dice } from '../world/dice.ts';
 import type { World } from '../world/world.ts';
 import type { StoredCheckpoint } from './checkpoints.ts';
+import type { DiskBugs } from './disk-bugs.ts';
 import { DiskError } from './disk-error.ts';
+import { DiskImage } from './disk-image.ts';
+import type { DiskCheckpoint, DiskRecord, StagedSnapshot } from './disk-image.ts';
 
-/** How a disk may misbehave in ways that no operator would accept: planted bugs of the store. */
-export interface DiskBugs {
-  /** A write is reported as durable when it begins. */
-  readonly acknowledgesEarly: boolean;
-  /** The vote is not part of what a save makes durable. */
-  readonly forgetsVotes: boolean;
-  /** Damaged records are read as if they were whole. */
-  readonly acceptsDamage: boolean;
-  /** A failed write is reported as a success. */
-  readonly swallowsErrors: boolean;
-  /** The saved commit index claims the whole log. */
-  readonly trustsTail: boolean;
-  /** A new disk has the identity of the one that was lost. */
-  readonly keepsIdentity: boolean;
-}
-
-/** A disk as it should be. */
-export const NO_DISK_BUGS: DiskBugs = {
-  acknowledgesEarly: false,
-  forgetsVotes: false,
-  acceptsDamage: false,
-  swallowsErrors: false,
-  trustsTail: false,
-  keepsIdentity: false,
-};
-
-/** One durable log record. */
-interface DiskRecord {
-  /** What was written. */
-  readonly entry: Entry;
-  /** What would be read now if nobody checked; undefined while the record is whole. */
-  damaged: Entry | undefined;
-}
-
-type WriteKind = 'append' | 'save' | 'checkpoint';
+type WriteKind = 'append' | 'save' | 'checkpoint' | 'compact' | 'purge' | 'stage' | 'install';
 
 /** A write that is on its way. */
 interface PendingWrite {
@@ -73,14 +42,14 @@ export class SimDisk {
   readonly #dice: Dice;
   readonly #onAppended: (entries: readonly Entry[]) => void;
   readonly #onCheckpoint: (meta: CheckpointMeta) => void;
-  #records: DiskRecord[] = [];
+  readonly #image = new DiskImage();
   #hardState = ZERO_STATE;
   #pending: PendingWrite[] = [];
   #busyUntilUs = 0;
-  #damagedCount = 0;
-  #checkpoint: StoredCheckpoint | undefined;
-  /** Pieces of it as they would be read if nobody checked; undefined while it is whole. */
-  #damagedPieces: readonly Uint8Array[] | undefined;
+  /** Brings back what was purged since the last sync. */
+  #unsyncedPurges: (() => void)[] = [];
+  /** With the bug that installs without a sync: up to here records are lost at the next crash. */
+  #unsyncedIndex = 0;
   /** With the bug that swallows errors: what this process writes is lost from here on. */
   #isSwallowing = false;
   writeFault: WriteFault = 'none';
@@ -111,16 +80,30 @@ export class SimDisk {
 
   /** Index of the last durable record, 0 when there is none. */
   get lastIndex(): number {
-    return this.#records.length;
+    return this.#image.lastIndex;
+  }
+
+  /** Up to here records belong to the archive. */
+  get startIndex(): number {
+    return this.#image.startIndex;
+  }
+
+  get startTerm(): number {
+    return this.#image.startTerm;
   }
 
   /** Durable entries of type membership, in order. */
   get memberships(): readonly Entry[] {
-    return this.#records.flatMap(({ entry }) => (entry.type === 'membership' ? [entry] : []));
+    return this.records.flatMap(({ entry }) => (entry.type === 'membership' ? [entry] : []));
   }
 
   get hasDamage(): boolean {
-    return this.#damagedCount > 0;
+    return this.#image.hasDamage;
+  }
+
+  /** Durable records, the archived ones first. */
+  get records(): readonly DiskRecord[] {
+    return [...this.#image.records.values()].toSorted((a, b) => a.entry.index - b.entry.index);
   }
 
   /** What a process that starts now would find. */
@@ -131,31 +114,93 @@ export class SimDisk {
 
   /** The durable entry at `index` as it was written, damaged or not. */
   written(index: number): Entry | undefined {
-    return this.#records[index - 1]?.entry;
+    return this.#image.records.get(index)?.entry;
   }
 
-  /** All entries, verified. Throws CORRUPTION when one is damaged. */
+  /** Term of the durable entry at `index`, if it is known. */
+  term(index: number): number | undefined {
+    const { startIndex, startTerm } = this.#image;
+    return index === startIndex ? startTerm : this.written(index)?.term;
+  }
+
+  /** Whether these bytes of an archived payload can be read. */
+  keeps(range: { index: number; from: number; toExclusive: number }): boolean {
+    const record = this.#image.records.get(range.index);
+    if (record?.kept === undefined) return record !== undefined;
+    return record.kept.some(
+      ({ from, toExclusive }) => from <= range.from && toExclusive >= range.toExclusive,
+    );
+  }
+
+  /** All records, verified. Throws CORRUPTION when one is damaged. */
   readAll(): Entry[] {
-    return this.#records.map((record) => this.#verified(record));
+    return this.records.map((record) => this.#verified(record));
   }
 
   /** The entry that a reader gets for `entry`. Throws CORRUPTION when its record is damaged. */
   check(entry: Entry): Entry {
-    if (this.#damagedCount === 0) return entry;
-    const record = this.#records[entry.index - 1];
+    const record = this.#image.records.get(entry.index);
     return record?.entry === entry ? this.#verified(record) : entry;
   }
 
   /** Makes `entries` durable; they replace what lies at and after the first one's index. */
   append(user: DiskUser, entries: readonly Entry[]): Promise<void> {
-    const first = entries[0];
-    assert(first !== undefined, 'append of nothing');
+    assert(entries.length > 0, 'append of nothing');
     return this.#write(user, 'append', () => {
-      for (const record of this.#records.splice(first.index - 1)) this.#forget(record);
-      assert(this.#records.length === first.index - 1, () => `a hole before ${first.index}`);
-      for (const entry of entries) this.#records.push({ entry, damaged: undefined });
+      this.#image.append(entries);
+      this.#unsyncedPurges = [];
       this.#onAppended(entries);
     });
+  }
+
+  /** Moves the start of the log. */
+  compact(user: DiskUser, toIndex: number): Promise<void> {
+    return this.#write(user, 'compact', () => {
+      this.#image.compact(toIndex);
+      this.#world.count('logStartMoved');
+      this.#world.trace.add(() => `disk ${this.nodeId}: the log starts after ${toIndex}`);
+    });
+  }
+
+  /** Purges archived records; until the next sync a crash may bring them back. */
+  purge(user: DiskUser, purged: readonly PurgedRecord[]): Promise<void> {
+    return this.#write(user, 'purge', () => {
+      this.#unsyncedPurges.push(this.#image.purge(purged));
+      const neighbour = (purged.at(-1)?.index ?? 0) + 1;
+      if (this.bugs.purgesNeighbours && neighbour <= this.startIndex) {
+        this.#image.purge([{ index: neighbour, kept: [] }]);
+      }
+      this.#world.count('archivePurged');
+      this.#world.trace.add(() => `disk ${this.nodeId}: purges ${indexesOf(purged)}`);
+    });
+  }
+
+  /** Writes a part of a snapshot out of sight: it takes its time, and a crash forgets it. */
+  stage(user: DiskUser): Promise<void> {
+    return this.#write(user, 'stage', () => {});
+  }
+
+  /** Puts a snapshot in the place of log, archive and checkpoints, in one step. */
+  install(user: DiskUser, snapshot: StagedSnapshot): Promise<void> {
+    return this.#write(user, 'install', () => {
+      this.#image.install(snapshot);
+      this.#unsyncedPurges = [];
+      const { meta } = snapshot.checkpoint;
+      this.#unsyncedIndex = this.bugs.installsUnsynced ? meta.index : 0;
+      this.#world.count('snapshotInstalled');
+      this.#world.trace.add(() => `disk ${this.nodeId}: a snapshot at ${meta.index} is durable`);
+      this.#onCheckpoint(meta);
+    });
+  }
+
+  /** The records up to `lastIndex`, verified, for a snapshot. */
+  recordsUpTo(lastIndex: number): DiskRecord[] {
+    const records = this.records.filter(({ entry }) => entry.index <= lastIndex);
+    return records.map((record) => ({
+      ...record,
+      entry: this.#verified(record),
+      damaged: undefined,
+    }));
   }
 
   /** Makes the hard state durable. */
@@ -165,11 +210,11 @@ export class SimDisk {
     });
   }
 
-  /** Makes a checkpoint durable in place of the one before. */
-  saveCheckpoint(user: DiskUser, checkpoint: StoredCheckpoint): Promise<void> {
+  /** Makes a checkpoint durable; of those before it, the one at `keptIndex` stays. */
+  saveCheckpoint(user: DiskUser, checkpoint: StoredCheckpoint, keptIndex: number): Promise<void> {
     return this.#write(user, 'checkpoint', () => {
-      this.#checkpoint = checkpoint;
-      this.#damagedPieces = undefined;
+      const kept = this.#image.checkpoints.filter(({ stored }) => stored.meta.index === keptIndex);
+      this.#image.checkpoints = [...kept, { stored: checkpoint, damagedPieces: undefined }];
       this.#world.trace.add(
         () => `disk ${this.nodeId}: checkpoint at ${checkpoint.meta.index} is durable`,
       );
@@ -177,13 +222,14 @@ export class SimDisk {
     });
   }
 
-  /** The newest checkpoint that is whole. */
-  get checkpoint(): StoredCheckpoint | undefined {
-    if (this.#checkpoint === undefined || this.#damagedPieces === undefined) {
-      return this.#checkpoint;
-    }
-    if (!this.bugs.acceptsDamage) return undefined;
-    return { ...this.#checkpoint, pieces: this.#damagedPieces };
+  /** The checkpoints that are whole, oldest first. */
+  get checkpoints(): readonly StoredCheckpoint[] {
+    const isRead = ({ damagedPieces }: DiskCheckpoint): boolean => {
+      return damagedPieces === undefined || this.bugs.acceptsDamage;
+    };
+    return this.#image.checkpoints.filter(isRead).map(({ stored, damagedPieces }) => {
+      return damagedPieces === undefined ? stored : { ...stored, pieces: damagedPieces };
+    });
   }
 
   /** The process is gone: each write on its way was lost, or reached the disk all the same. */
@@ -200,23 +246,37 @@ export class SimDisk {
       else isLosing = true;
     }
     this.#pending = [];
+    // What was deleted without a sync is back, all of it or nothing.
+    if (this.#dice.chance(0.5)) {
+      for (const undo of this.#unsyncedPurges.toReversed()) undo();
+    }
+    this.#unsyncedPurges = [];
+    for (let index = 1; index <= this.#unsyncedIndex; index += 1) this.#image.records.delete(index);
+    this.#unsyncedIndex = 0;
   }
 
-  /** Flips a bit in the checkpoint, which a node survives; false when there is none. */
+  /**
+   * Flips a bit in the newest checkpoint, which a node survives that has another one, or a log from the
+   * first entry on; false when it would not.
+   */
   flipCheckpointBit(): boolean {
-    const pieces = this.#checkpoint?.pieces.map((piece) => piece.slice());
-    if (pieces === undefined || this.#damagedPieces !== undefined) return false;
+    const { checkpoints, startIndex } = this.#image;
+    const newest = checkpoints.at(-1);
+    const isWhole = checkpoints.every(({ damagedPieces }) => damagedPieces === undefined);
+    if (newest === undefined || !isWhole || (startIndex > 0 && checkpoints.length < 2))
+      return false;
+    const pieces = newest.stored.pieces.map((piece) => piece.slice());
     const piece = this.#dice.pick(pieces);
     const at = this.#dice.below(piece.length);
     piece[at] = piece[at]! ^ (1 << this.#dice.below(8));
-    this.#damagedPieces = pieces;
-    this.#world.trace.add(() => `disk ${this.nodeId}: a bit of the checkpoint flips`);
+    newest.damagedPieces = pieces;
+    this.#world.trace.add(() => `disk ${this.nodeId}: a bit of the newest checkpoint flips`);
     return true;
   }
 
   /** Flips a bit in a durable record; false when there is none that could carry it. */
   flipBit(): boolean {
-    const candidates = this.#records.filter(
+    const candidates = this.records.filter(
       ({ entry, damaged }) => damaged === undefined && entry.type === 'command',
     );
     if (candidates.length === 0) return false;
@@ -227,7 +287,6 @@ export class SimDisk {
     const at = this.#dice.below(bytes.length);
     bytes[at] = bytes[at]! ^ (1 << this.#dice.below(8));
     record.damaged = { ...entry, [part]: bytes };
-    this.#damagedCount += 1;
     this.#world.trace.add(
       () => `disk ${this.nodeId}: a bit of entry ${entry.index}'s ${part} flips at byte ${at}`,
     );
@@ -248,10 +307,6 @@ export class SimDisk {
     if (this.bugs.acceptsDamage) return record.damaged;
     const { index } = record.entry;
     throw new DiskError('CORRUPTION', `record ${index} does not match its checksum`);
-  }
-
-  #forget(record: DiskRecord): void {
-    if (record.damaged !== undefined) this.#damagedCount -= 1;
   }
 
   #write(user: DiskUser, kind: WriteKind, makeDurable: () => void): Promise<void> {
@@ -319,4 +374,8 @@ export class SimDisk {
     this.#world.count('crashAtDisk');
     user.kill(reason);
   }
+}
+
+function indexesOf(records: readonly PurgedRecord[]): string {
+  return records.map(({ index, kept }) => (kept.length > 0 ? `${index} in part` : index)).join(' ');
 }

@@ -7,13 +7,24 @@ import type { NodeBroker, Scheduler } from '@queen-ts/cluster';
 import type { Entry, LogStore, Message, NodeId } from '@queen-ts/raft';
 import type { World } from '../world/world.ts';
 import { SimCheckpointStore } from './checkpoints.ts';
-import type { DiskError } from './disk-error.ts';
+import { DiskError } from './disk-error.ts';
 import type { SimDisk } from './disk.ts';
 import type { NodeClock } from './node-clock.ts';
-import { FailureLatch, SimHardStateStore, SimLogStore } from './stores.ts';
+import { SimLogStore } from './log-store.ts';
+import { SimSnapshotStore } from './snapshots.ts';
+import { FailureLatch, SimHardStateStore } from './stores.ts';
 import type { StoreUser } from './stores.ts';
 import { TimeKnowledge } from './time-knowledge.ts';
 import { Dice } from '../world/dice.ts';
+
+/** A call of one process to another about a snapshot. */
+export interface SnapshotPeerCall {
+  readonly to: NodeId;
+  readonly bytes: Uint8Array;
+  /** In monotonic time of the caller. */
+  readonly deadlineUs: number;
+  readonly signal: AbortSignal;
+}
 
 /** What a process is part of. */
 export interface ProcessHost {
@@ -24,6 +35,8 @@ export interface ProcessHost {
   readonly clock: NodeClock;
   /** Hands messages to the network. */
   send(process: Process, messages: readonly Message[]): void;
+  /** Asks a peer to take a part of a snapshot. */
+  requestSnapshot(process: Process, call: SnapshotPeerCall): Promise<Uint8Array>;
   /** The process died by itself: `error` is why. */
   died(process: Process, error: unknown): void;
   /** The process died because the simulation killed it. */
@@ -50,12 +63,21 @@ export class Process implements StoreUser, Scheduler {
   observedIndex = 0;
   #deferred: (() => void)[] = [];
   readonly #latch: FailureLatch;
+  readonly #snapshots: SimSnapshotStore;
 
   constructor(host: ProcessHost, generation: number) {
     this.host = host;
     this.generation = generation;
     this.startedUs = host.world.time.nowUs;
     this.#latch = new FailureLatch(this);
+    const { world, disk } = host;
+    this.#snapshots = new SimSnapshotStore({
+      disk,
+      user: this,
+      latch: this.#latch,
+      library: world.snapshots,
+      log: () => this.log,
+    });
   }
 
   /** Opens the stores and the broker, and starts its timers. */
@@ -113,7 +135,7 @@ export class Process implements StoreUser, Scheduler {
 
   #open(): Promise<NodeBroker> {
     const { world, id, voters, disk, clock } = this.host;
-    const { electionMs, heartbeatMs, limits } = world.profile;
+    const { electionMs, heartbeatMs, limits, logLimits } = world.profile;
     const hardState = new SimHardStateStore(disk, this, this.#latch);
     const checkpoints = new SimCheckpointStore(disk, this, this.#latch);
     return openBroker(
@@ -122,6 +144,7 @@ export class Process implements StoreUser, Scheduler {
         incarnation: disk.incarnation,
         hardState,
         checkpoints,
+        snapshots: this.#snapshots,
         openLog: async (onEntry, from) => {
           const log = await this.#openLog(onEntry, from.index);
           checkpoints.attach(log, from);
@@ -132,12 +155,19 @@ export class Process implements StoreUser, Scheduler {
         scheduler: this,
         engineLimits: ENGINE_LIMITS_DEFAULT,
         limits,
+        logLimits,
         electionMs,
         heartbeatMs,
         genesis: { clusterId: [id, 2, 3, 4], hashKey: Uint32Array.of(id, 6, 7, 8) },
         onFailure: (error) => this.host.died(this, error),
       },
-      { voters, send: (messages) => this.host.send(this, messages) },
+      {
+        voters,
+        send: (messages) => this.host.send(this, messages),
+        requestSnapshot: (to, bytes, options) => {
+          return this.host.requestSnapshot(this, { to, bytes, ...options });
+        },
+      },
     );
   }
 
@@ -145,6 +175,9 @@ export class Process implements StoreUser, Scheduler {
   async #openLog(onEntry: (entry: Entry) => void, fromIndex: number): Promise<LogStore> {
     await Promise.resolve();
     const log = new SimLogStore(this.host.disk, this, this.#latch);
+    if (fromIndex + 1 < log.firstIndex) {
+      throw new DiskError('CORRUPTION', `no checkpoint reaches the log's start ${log.firstIndex}`);
+    }
     for (let index = fromIndex + 1; index <= log.lastIndex; index += 1) onEntry(log.peek(index)!);
     this.log = log;
     return log;

@@ -5,16 +5,17 @@ import type { Dice } from '../world/dice.ts';
 import type { World } from '../world/world.ts';
 import { DiskError } from './disk-error.ts';
 import { SimDisk } from './disk.ts';
-import type { DiskBugs } from './disk.ts';
+import type { DiskBugs } from './disk-bugs.ts';
 import { NodeClock } from './node-clock.ts';
 import { Process } from './process.ts';
-import type { ProcessHost } from './process.ts';
+import type { ProcessHost, SnapshotPeerCall } from './process.ts';
 
 /** What a node tells the rest of the simulation. */
 export interface NodeWatch {
   sent(process: Process, message: Message): void;
   appended(node: SimNode, entries: readonly Entry[]): void;
   checkpointed(node: SimNode, meta: CheckpointMeta): void;
+  snapshotCalled(process: Process, call: SnapshotPeerCall): Promise<Uint8Array>;
 }
 
 /** Time that a supervisor takes at least to start a process again, in microseconds. */
@@ -110,6 +111,10 @@ export class SimNode implements ProcessHost {
   send(process: Process, messages: readonly Message[]): void {
     if (!process.isAlive) return;
     for (const message of messages) this.#watch.sent(process, message);
+  }
+
+  requestSnapshot(process: Process, call: SnapshotPeerCall): Promise<Uint8Array> {
+    return this.#watch.snapshotCalled(process, call);
   }
 
   killed(process: Process, reason: string): void {

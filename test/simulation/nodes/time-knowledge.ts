@@ -5,7 +5,7 @@ import type { Message } from '@queen-ts/raft';
 
 /** What one process knows of the time. */
 export class TimeKnowledge {
-  /** It has seen the log's time pass: as a follower, or because it gave it out itself. */
+  /** It has seen the log's time pass as a follower; what it gave out itself may be by its wall clock. */
   isKnown = false;
   /** Its wall clock jumped while it ran; machines set their clocks when processes start. */
   hasWallJumped = false;

@@ -7,6 +7,12 @@ import type { World } from './world.ts';
 
 const NODE_IDS_MAX = 16;
 
+/** A direction between two nodes. */
+interface Link {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Carries messages. */
 export class Network {
   readonly #world: World;
@@ -33,24 +39,30 @@ export class Network {
 
   /** Takes a message; it arrives never, once or twice. */
   send(message: Message): void {
-    const { dropRate, duplicateRate } = this.#world.profile.network;
-    const isPeaceful = this.#world.isPeaceful;
-    if (this.#isCut(message)) return;
-    if (!isPeaceful && this.#dice.chance(dropRate)) {
-      this.#world.count('messageDropped');
+    if (!this.carry(message, () => this.#deliver(message))) return;
+    if (this.#world.isPeaceful || !this.#dice.chance(this.#world.profile.network.duplicateRate)) {
       return;
     }
-    this.#schedule(message);
-    if (!isPeaceful && this.#dice.chance(duplicateRate)) {
-      this.#world.count('messageDuplicated');
-      this.#schedule(message);
-    }
+    this.#world.count('messageDuplicated');
+    this.#schedule(message, () => this.#deliver(message));
   }
 
-  #schedule(message: Message): void {
-    this.#world.time.after(this.#travelUs(), 'message', message.to, () => {
+  /** Lets something arrive at the other end of a link, once or never; false when it is lost already. */
+  carry(link: Link, arrive: () => void): boolean {
+    if (this.#isCut(link)) return false;
+    const { isPeaceful, profile } = this.#world;
+    if (!isPeaceful && this.#dice.chance(profile.network.dropRate)) {
+      this.#world.count('messageDropped');
+      return false;
+    }
+    this.#schedule(link, arrive);
+    return true;
+  }
+
+  #schedule(link: Link, arrive: () => void): void {
+    this.#world.time.after(this.#travelUs(), 'message', link.to, () => {
       // A cut that came meanwhile takes what is on the way, too.
-      if (!this.#isCut(message)) this.#deliver(message);
+      if (!this.#isCut(link)) arrive();
     });
   }
 
@@ -62,7 +74,7 @@ export class Network {
     return travelUs + this.#dice.below(stragglerUs);
   }
 
-  #isCut({ from, to }: Message): boolean {
+  #isCut({ from, to }: Link): boolean {
     return this.#cuts[from * NODE_IDS_MAX + to] === 1;
   }
 }

@@ -1,8 +1,8 @@
 // What a seed's world is like. Each seed draws its own mixture of sizes, limits, speeds and faults
 // (swarm testing): runs where something never happens find what runs with everything never reach.
 
-import { BROKER_LIMITS_DEFAULT } from '@queen-ts/cluster';
-import type { BrokerLimits } from '@queen-ts/cluster';
+import { BROKER_LIMITS_DEFAULT, LOG_LIMITS_DEFAULT } from '@queen-ts/cluster';
+import type { BrokerLimits, LogLimits } from '@queen-ts/cluster';
 import { Dice } from './dice.ts';
 
 /** What the operator can do to the members. */
@@ -110,6 +110,7 @@ export interface Profile {
   readonly disk: DiskProfile;
   readonly workload: WorkloadProfile;
   readonly limits: BrokerLimits;
+  readonly logLimits: LogLimits;
   /** Drift of the nodes' clocks, at most, in parts per million; skew of their wall clocks. */
   readonly driftPpm: number;
   readonly skewUs: number;
@@ -175,6 +176,7 @@ function anyProfile(dice: Dice): Profile {
     },
     workload: workloadOf(dice),
     limits: limitsOf(dice),
+    logLimits: logLimitsOf(dice),
     driftPpm: dice.pick([0, 100, 10_000]),
     skewUs: dice.pick([0, 50_000]),
     foundsInPeace: !dice.chance(0.1),
@@ -315,8 +317,31 @@ function limitsOf(dice: Dice): BrokerLimits {
     entriesInFlightMax: dice.pick([1, 2, 8]),
     appendBytesMax: dice.pick([1, 300, 1024 * 1024]),
     appendInFlightBytesMax: dice.pick([1, 1_000, 8 * 1024 * 1024]),
+    retentionIntervalUs: dice.pick([200_000, 5_000_000]),
     parkedPopsMax: dice.pick([1, 3, 100_000]),
     checkpointLogBytesMin: dice.pick([1, 500, 1_500, 10_000]),
+  };
+}
+
+/** Mostly the log is cut as soon as it may be, so that whoever was away needs a snapshot. */
+function logLimitsOf(dice: Dice): LogLimits {
+  if (dice.chance(0.25)) return LOG_LIMITS_DEFAULT;
+  return {
+    ...LOG_LIMITS_DEFAULT,
+    holdUs: dice.pick([0, 200_000]),
+    holdBytesMax: dice.pick([1, 2_000]),
+    trailBytesMin: dice.pick([0, 1_000]),
+    startMoveUs: dice.pick([5_000, 50_000]),
+    sweepPauseUs: dice.pick([20_000, 200_000]),
+    sweepRecordsMax: dice.pick([1, 8, 1_000]),
+    purgeRecordsMax: dice.pick([1, 4]),
+    reclaimBytesMin: 1_000,
+    pieceUs: 100_000,
+    finishUs: 200_000,
+    retryUs: 20_000,
+    giveUpUs: 1_000_000,
+    receiveIdleUs: 2_000_000,
+    receiveCallsMax: dice.pick([1, 8]),
   };
 }
 

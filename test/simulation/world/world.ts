@@ -3,6 +3,7 @@
 
 import { Dice } from './dice.ts';
 import type { FaultKind, Profile } from './profile.ts';
+import { SnapshotLibrary } from '../nodes/snapshots.ts';
 import { Trace } from './trace.ts';
 import { VirtualTime } from './virtual-time.ts';
 
@@ -16,6 +17,10 @@ export type IncidentKind =
   | 'unsyncedKept'
   | 'writeTorn'
   | 'crashAtDisk'
+  | 'logStartMoved'
+  | 'archivePurged'
+  | 'snapshotInstalled'
+  | 'snapshotCallLost'
   | 'changeTaken'
   | 'changeRefused';
 
@@ -31,6 +36,7 @@ export class World {
   readonly seed: number;
   readonly profile: Profile;
   readonly time = new VirtualTime();
+  readonly snapshots = new SnapshotLibrary();
   readonly trace: Trace;
   /** Faults so far, by kind. */
   readonly faults = new Map<FaultKind | IncidentKind, number>();
