@@ -152,7 +152,7 @@ export class TestMembers {
 }
 
 /** Where a test member is said to be. */
-export function placeOf(id: number): { readonly raft: string; readonly http: string } {
+function placeOf(id: number): { readonly raft: string; readonly http: string } {
   return { raft: `node-${id}:7400`, http: `node-${id}:6632` };
 }
 

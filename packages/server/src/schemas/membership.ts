@@ -6,7 +6,7 @@ import { Count } from './fields.ts';
 const NODE_ID_MAX = 2 ** 31 - 1;
 
 /** Id of a node. */
-export const NodeNumber = z.int().min(1).max(NODE_ID_MAX);
+const NodeNumber = z.int().min(1).max(NODE_ID_MAX);
 
 const Address = z.string().describe('`host:port`; empty when it is not known.');
 
