@@ -99,6 +99,8 @@ async function serve(config: Config, parts: NodeParts): Promise<RunningNode> {
   }
   const { broker, admin } = member;
   const edge = createEdge({ broker, admin, clock: SYSTEM_CLOCK, rng, config, log, crash });
+  const { keyId } = edge.encryption;
+  if (keyId !== undefined) log.info({ keyId }, 'encryption at rest: this is the id of the key');
   const registry = createRegistry(edge);
   addDisk(registry, disk);
   collectDefaultMetrics({ register: registry });
