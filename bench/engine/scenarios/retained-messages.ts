@@ -61,11 +61,13 @@ function pushAndConsume(
     backlog += template.messages;
     const isLast = pushed === work.messages;
     if (backlog < POP_BATCH && !isLast) continue;
-    const pop = leader.pop({ batch: POP_BATCH, partitions: PARTITIONS, autoAck: true });
-    const { messageCount } = asPop(leader.cycle(() => leader.engine.plan(pop)));
-    if (messageCount !== backlog) throw new Error(`${messageCount} of ${backlog} were delivered`);
-    consumed += messageCount;
-    backlog = 0;
+    while (backlog > 0) {
+      const pop = leader.pop({ batch: POP_BATCH, partitions: PARTITIONS, autoAck: true });
+      const { messageCount } = asPop(leader.cycle(() => leader.engine.plan(pop)));
+      if (messageCount === 0) throw new Error(`${backlog} messages were not delivered`);
+      consumed += messageCount;
+      backlog -= messageCount;
+    }
     leader.payloads.spill();
   }
 }

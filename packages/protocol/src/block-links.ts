@@ -2,12 +2,12 @@
 // index (ADR 0010). They are a section of the block right behind its fixed header (`block.ts`):
 //
 //   u8       number of listed blocks (bits 0..5), and BLOCK_LINKS_PAGE
-//   ..       the blocks before this one, newest first, without a gap: for each varints: distance of
-//            its entry's index to that of the block after it, start, size, count, distance of its
-//            time to that of the block after it. Base offsets follow from the counts
 //   ..       only of a page: varint depth, u8 1 (older) + 2 (jump), then the two pages that are there:
 //            varints distance of the index to this block's, start, size, count, distance of the base
 //            offset, distance of the time; of the jump also distance of the depth
+//   ..       the blocks before this one, newest first, without a gap: for each varints: distance of
+//            its entry's index to that of the block after it, start, size, count, distance of its
+//            time to that of the block after it. Base offsets follow from the counts
 //
 // A block links to blocks of its own partition that were retained when it was planned. What retention
 // took since is told by its base offset alone: it is never followed.
@@ -65,12 +65,13 @@ export interface BlockLinks {
 export type LinkedBlock = Pick<BlockRecord, 'baseOffset' | 'entryIndex' | 'createdUs'>;
 
 /** Links of a block without predecessors. */
-export const NO_LINKS: BlockLinks = { records: [], page: undefined };
+const NO_LINKS: BlockLinks = { records: [], page: undefined };
 
 /** Writes the section of links of `block`. */
 export function writeBlockLinks(writer: ByteWriter, block: LinkedBlock, links: BlockLinks): void {
   const { records, page } = links;
   writer.u8(records.length | (page === undefined ? 0 : BLOCK_LINKS_PAGE));
+  if (page !== undefined) writePage(writer, block, page);
   let after = block;
   for (const record of records) {
     writer.varint(after.entryIndex - record.entryIndex);
@@ -80,7 +81,9 @@ export function writeBlockLinks(writer: ByteWriter, block: LinkedBlock, links: B
     writer.varint(after.createdUs - record.createdUs);
     after = record;
   }
-  if (page === undefined) return;
+}
+
+function writePage(writer: ByteWriter, block: LinkedBlock, page: PageLinks): void {
   const { depth, older, jump, jumpDepth } = page;
   writer.varint(depth);
   writer.u8(
@@ -101,6 +104,35 @@ export function readBlockLinks(
   partition: number,
   record: BlockRecord,
 ): BlockLinks {
+  const reader = openLinks(payloads, partition, record);
+  if (reader === undefined) return NO_LINKS;
+  const kind = readKind(reader);
+  const page = kind.isPage ? readPage(reader, record) : undefined;
+  const links = { page, records: readRecords(reader, record, kind.count) };
+  reader.expectEnd();
+  if (!isOrdered(record, links)) throw linkError(partition, record, 'leads to impossible links');
+  return links;
+}
+
+/** The same without the list: undefined when the block is no page. */
+export function readPageLinks(
+  payloads: PayloadReader,
+  partition: number,
+  record: BlockRecord,
+): PageLinks | undefined {
+  const reader = openLinks(payloads, partition, record);
+  if (reader === undefined || !readKind(reader).isPage) return undefined;
+  const page = readPage(reader, record);
+  if (isOrdered(record, { records: [], page })) return page;
+  throw linkError(partition, record, 'leads to impossible links');
+}
+
+/** Checks that a link leads to its block; a reader of its section of links, undefined without one. */
+function openLinks(
+  payloads: PayloadReader,
+  partition: number,
+  record: BlockRecord,
+): ByteReader | undefined {
   const head = readHead(payloads, record, Math.min(record.blockSize, FIRST_READ_SIZE));
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
   const isExpected =
@@ -111,24 +143,23 @@ export function readBlockLinks(
     view.getFloat64(24, true) === record.createdUs;
   if (!isExpected) throw linkError(partition, record, 'leads to another block');
   const size = view.getUint32(12, true);
-  if (size === 0) return NO_LINKS;
+  if (size === 0) return undefined;
   const end = BLOCK_HEADER_SIZE + size;
   if (end > record.blockSize) throw linkError(partition, record, 'leads to links beyond its end');
   const bytes = end <= head.length ? head : readHead(payloads, record, end);
-  const reader = new ByteReader(bytes, BLOCK_HEADER_SIZE, end);
-  const links = decodeBlockLinks(reader, record);
-  reader.expectEnd();
-  if (!isOrdered(record, links)) throw linkError(partition, record, 'leads to impossible links');
-  return links;
+  return new ByteReader(bytes, BLOCK_HEADER_SIZE, end);
 }
 
-/** Reads the section of links of `block`. */
-function decodeBlockLinks(reader: ByteReader, block: LinkedBlock): BlockLinks {
+function readKind(reader: ByteReader): { readonly count: number; readonly isPage: boolean } {
   const kind = reader.u8();
   const count = kind & COUNT_MASK;
   if (count > BLOCK_LINKS_MAX || (kind & ~(COUNT_MASK | BLOCK_LINKS_PAGE)) !== 0) {
     throw new CodecError(`links of kind ${kind}`);
   }
+  return { count, isPage: (kind & BLOCK_LINKS_PAGE) !== 0 };
+}
+
+function readRecords(reader: ByteReader, block: LinkedBlock, count: number): BlockRecord[] {
   const records: BlockRecord[] = [];
   let after = block;
   for (let i = 0; i < count; i += 1) {
@@ -143,7 +174,7 @@ function decodeBlockLinks(reader: ByteReader, block: LinkedBlock): BlockLinks {
     records.push(record);
     after = record;
   }
-  return { records, page: (kind & BLOCK_LINKS_PAGE) === 0 ? undefined : readPage(reader, block) };
+  return records;
 }
 
 function readPage(reader: ByteReader, block: LinkedBlock): PageLinks {

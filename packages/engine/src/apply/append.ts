@@ -44,13 +44,8 @@ export function applyAppend(state: State, effect: AppendEffect): void {
 /** Reads the keys from the block: replicas learn them where the leader wrote them. */
 function rememberKeys(state: State, queue: QueueState, effect: AppendEffect): void {
   const { blockStart, blockSize, count } = effect;
-  const read = (from: number, size: number): Uint8Array =>
-    state.payload.payload({
-      index: state.entryIndex,
-      from: blockStart + from,
-      toExclusive: blockStart + Math.min(from + size, blockSize),
-    });
-  const block = read(0, BLOCK_HEADER_SIZE);
+  const range = { index: state.entryIndex, from: blockStart, toExclusive: blockStart + blockSize };
+  const block = state.payload.payload(range);
   const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
   assert(
     view.getUint32(4, true) === count && view.getUint32(8, true) === effect.partition,
@@ -58,19 +53,17 @@ function rememberKeys(state: State, queue: QueueState, effect: AppendEffect): vo
   );
   if ((block[1]! & BLOCK_FLAG.ALL_MINTED) !== 0 || queue.dedupUs === 0) return;
   const keysStart = BLOCK_HEADER_SIZE + view.getUint32(12, true);
-  const keys = read(keysStart, count * BLOCK_KEY_SIZE);
   assert(
-    keys.length === count * BLOCK_KEY_SIZE,
+    keysStart + count * BLOCK_KEY_SIZE <= blockSize,
     () => `block of ${blockSize} bytes is too small for its keys`,
   );
-  const keyView = new DataView(keys.buffer, keys.byteOffset, keys.byteLength);
   const { words } = state;
   for (let i = 0; i < count; i += 1) {
-    const at = i * BLOCK_KEY_SIZE;
-    words[0] = keyView.getUint32(at, true);
-    words[1] = keyView.getUint32(at + 4, true);
-    words[2] = keyView.getUint32(at + 8, true);
-    words[3] = keyView.getUint32(at + 12, true);
+    const at = keysStart + i * BLOCK_KEY_SIZE;
+    words[0] = view.getUint32(at, true);
+    words[1] = view.getUint32(at + 4, true);
+    words[2] = view.getUint32(at + 8, true);
+    words[3] = view.getUint32(at + 12, true);
     const isMinted = (words[0] | words[1] | words[2] | words[3]) === 0;
     if (isMinted) continue;
     state.dedup.insert(effect.partition, words, 0, effect.baseOffset + i, effect.createdUs);

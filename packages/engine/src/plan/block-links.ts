@@ -42,14 +42,14 @@ function listedBlocks(number: number): number {
 function pageLinks(index: BlockIndex, row: number): PageLinks {
   const older = index.tails.page(row);
   if (older === undefined) return { depth: 0, older, jump: undefined, jumpDepth: 0 };
-  const links = index.readLinks(row, older).page;
-  const depth = (links?.depth ?? 0) + 1;
-  const plain = { depth, older, jump: undefined, jumpDepth: depth - 1 };
-  const middle = links === undefined ? undefined : jumpOf(links);
-  if (links === undefined || middle === undefined || !index.isRetained(row, middle)) return plain;
-  const far = index.readLinks(row, middle).page;
-  const target = far === undefined ? undefined : jumpOf(far);
-  if (far === undefined || target === undefined || !index.isRetained(row, target)) return plain;
+  const links = index.readPage(row, older);
+  const depth = links.depth + 1;
+  const plain = { depth, older, jump: undefined, jumpDepth: links.depth };
+  const middle = jumpOf(links);
+  if (middle === undefined || !index.isRetained(row, middle)) return plain;
+  const far = index.readPage(row, middle);
+  const target = jumpOf(far);
+  if (target === undefined || !index.isRetained(row, target)) return plain;
   const isEven = links.depth - links.jumpDepth === far.depth - far.jumpDepth;
   return isEven ? { depth, older, jump: target, jumpDepth: far.jumpDepth } : plain;
 }

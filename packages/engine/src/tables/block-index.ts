@@ -3,8 +3,8 @@
 // in the blocks. Nothing here grows with what is retained.
 
 import { assert, CodecError } from '@queen-ts/base';
-import { readBlockLinks } from '@queen-ts/protocol';
-import type { BlockLinks, BlockRecord, PayloadReader } from '@queen-ts/protocol';
+import { readBlockLinks, readPageLinks } from '@queen-ts/protocol';
+import type { BlockRecord, PageLinks, PayloadReader } from '@queen-ts/protocol';
 import { BlockRuns } from './block-runs.ts';
 import type { ListedBlocks, RunTarget } from './block-runs.ts';
 import { BlockTails } from './block-tails.ts';
@@ -180,10 +180,12 @@ export class BlockIndex {
     return block.baseOffset >= this.#partitions.logStart.get(row);
   }
 
-  /** The links of a stored block. Counted as a read. */
-  readLinks(row: number, block: BlockRecord): BlockLinks {
+  /** What a stored page links to. */
+  readPage(row: number, page: BlockRecord): PageLinks {
     this.#reads += 1;
-    return readBlockLinks(this.#payloads, this.#partitions.number.get(row), block);
+    const links = readPageLinks(this.#payloads, this.#partitions.number.get(row), page);
+    if (links === undefined) throw unexpected(row, page, 'is no page');
+    return links;
   }
 
   #newestRecent(row: number): number {
@@ -272,7 +274,8 @@ export class BlockIndex {
     const partition = this.#partitions.number.get(row);
     const known = this.#runs.read(partition, block.baseOffset);
     if (known !== undefined) return known;
-    const { records, page } = this.readLinks(row, block);
+    this.#reads += 1;
+    const { records, page } = readBlockLinks(this.#payloads, partition, block);
     const newest = records[0];
     if (newest === undefined) throw unexpected(row, block, 'has no link to the block before it');
     this.#runs.add(partition, records.toReversed(), { page });

@@ -10,9 +10,14 @@ const RECORD_SIZE = 30;
 
 const U32_RANGE = 2 ** 32;
 
+/** Records are 2^30 at most: bit operations take the low 32 bits of a sequence number. */
+const CAPACITY_BITS_MAX = 30;
+
 /** A record is named by its sequence number, >= 1, valid until the ring has gone round; 0 = none. */
 export class RecentBlocks {
   readonly #capacity: number;
+  /** Of the slot in a sequence number: the capacity is a power of two. */
+  readonly #mask: number;
   readonly #entryIndex = new U48Column();
   readonly #blockStart = new U32Column();
   readonly #blockSize = new U32Column();
@@ -26,7 +31,9 @@ export class RecentBlocks {
 
   /** @param bytesMax what the ring may take; a power of two of records fits, one at least. */
   constructor(bytesMax: number) {
-    this.#capacity = 2 ** Math.max(0, Math.floor(Math.log2(bytesMax / RECORD_SIZE)));
+    const bits = Math.floor(Math.log2(Math.max(1, bytesMax / RECORD_SIZE)));
+    this.#capacity = 2 ** Math.min(bits, CAPACITY_BITS_MAX);
+    this.#mask = this.#capacity - 1;
   }
 
   /** Allocated size in bytes. */
@@ -38,7 +45,7 @@ export class RecentBlocks {
   /** Adds the newest block of a partition. @param newest the partition's newest before, or 0. */
   append(partitionRow: number, block: BlockRecord, newest: number): void {
     this.#sequence += 1;
-    const slot = this.#sequence % this.#capacity;
+    const slot = this.#sequence & this.#mask;
     this.#ensure(slot + 1);
     this.#entryIndex.set(slot, block.entryIndex);
     this.#blockStart.set(slot, block.blockStart);
@@ -48,7 +55,7 @@ export class RecentBlocks {
     const distance = newest === 0 ? 0 : this.#sequence - newest;
     this.#older.set(slot, distance < U32_RANGE ? distance : 0);
     this.#newest.ensure(partitionRow + 1);
-    this.#newest.set(partitionRow, this.#sequence % U32_RANGE);
+    this.#newest.set(partitionRow, this.#sequence >>> 0);
   }
 
   /** Forgets the records of a partition; the row may then be used for another one. */
@@ -60,10 +67,10 @@ export class RecentBlocks {
   newest(partitionRow: number, place: { entryIndex: number; blockStart: number }): number {
     if (partitionRow >= this.#newest.rowCount) return 0;
     const word = this.#newest.get(partitionRow);
-    const distance = (this.#sequence - word) % U32_RANGE;
+    const distance = (this.#sequence - word) >>> 0;
     const sequence = this.#sequence - distance;
     if (word === 0 || !this.#holds(sequence)) return 0;
-    const slot = sequence % this.#capacity;
+    const slot = sequence & this.#mask;
     // After 2^32 appends the number of an old record may look new.
     const isSame =
       this.#entryIndex.get(slot) === place.entryIndex &&
@@ -73,13 +80,13 @@ export class RecentBlocks {
 
   /** The record before this one in its partition, or 0. */
   older(sequence: number): number {
-    const distance = this.#older.get(sequence % this.#capacity);
+    const distance = this.#older.get(sequence & this.#mask);
     return distance !== 0 && this.#holds(sequence - distance) ? sequence - distance : 0;
   }
 
   /** The block of a record that ends at an offset. */
   block(sequence: number, endOffset: number): BlockRecord {
-    const slot = sequence % this.#capacity;
+    const slot = sequence & this.#mask;
     const count = this.#count.get(slot);
     return {
       baseOffset: endOffset - count,
