@@ -8,16 +8,17 @@ import { reportOf, verdictOf } from './routes/report.ts';
 import { fuzzRoutes } from './routes/run.ts';
 
 /** Cases have one request or, pipelined, up to six. */
-const CASES = 20_000;
+const CASES = 16_500;
+const REQUESTS_MIN = 20_000;
 
-it(`answers ${CASES} hostile requests as described`, async () => {
+it(`answers ${REQUESTS_MIN} hostile requests as described`, async () => {
   const seed = commitSeed();
   const broker = await BrokerProcess.launch(FUZZED_BROKER);
   try {
     const result = await fuzzRoutes({ url: broker.url, seed, caseCount: CASES, atOnce: 24 });
     const reasons = verdictOf(result, broker.log);
     expect(reasons, reportOf(result, seed)).toEqual([]);
-    expect(result.requestCount).toBeGreaterThanOrEqual(CASES);
+    expect(result.requestCount).toBeGreaterThanOrEqual(REQUESTS_MIN);
   } finally {
     await broker.dispose();
   }

@@ -10,6 +10,8 @@ import type {
   ResponseObject,
 } from './document.ts';
 
+const ENVELOPE = '#/components/schemas/Error';
+
 interface Entry {
   readonly method: string;
   readonly path: string;
@@ -37,6 +39,7 @@ export function renderPage(document: OpenApiDocument): string {
 <body><nav><strong>${escaped(title)}</strong> <span class="dim">${escaped(version)}</span>${nav}</nav>
 <main><h1>${escaped(title)} HTTP interface</h1><p>${escaped(summary)}</p>
 ${prose(String(description))}
+${pre(schemaText({ $ref: ENVELOPE }, document.components.schemas))}
 <p>As a document: <a href="/api/v1/openapi.json"><code>/api/v1/openapi.json</code></a></p>
 ${body.join('\n')}</main></body></html>
 `;
@@ -91,9 +94,16 @@ function answer(status: string, response: ResponseObject, document: OpenApiDocum
   const names = Object.keys(headers).map((name) => `<code>${escaped(name)}</code>`);
   const head = names.length === 0 ? '' : ` <span class="dim">Headers:</span> ${names.join(', ')}`;
   const line = `<strong>${status}</strong> ${inline(description)}${head}`;
-  if (bodies === undefined) return `<p>${line}</p>`;
+  if (bodies === undefined || isEnvelope(bodies)) return `<p>${line}</p>`;
   const open = status.startsWith('2') ? ' open' : '';
   return `<details${open}><summary>${line}</summary>${content(bodies, document)}</details>`;
+}
+
+/** The envelope is shown once, above all operations. */
+function isEnvelope(bodies: ContentObject): boolean {
+  return Object.values(bodies).every(
+    ({ schema, example }) => schema['$ref'] === ENVELOPE && example === undefined,
+  );
 }
 
 function content(bodies: ContentObject, document: OpenApiDocument): string {

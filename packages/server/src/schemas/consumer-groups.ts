@@ -9,12 +9,14 @@ export const POSITIONS_MAX = 65_536;
 
 /** `POST …/seek`: to the end, or to the first append at or after a time; the end wins. */
 export const SeekBody = z.object({
-  toEnd: z.boolean().nullish(),
-  timestamp: z.string().nullish(),
+  toEnd: z.boolean().nullish().describe('Wins over `timestamp`.'),
+  timestamp: z.string().nullish().describe('ISO 8601.'),
 });
 
 /** `POST …/subscription`. */
-export const SubscriptionBody = z.object({ subscriptionTimestamp: z.string() });
+export const SubscriptionBody = z.object({
+  subscriptionTimestamp: z.string().describe('ISO 8601.'),
+});
 
 /** `POST /consumer-groups/positions`; without entries, all positions of the group. */
 export const PositionsBody = z.object({
@@ -22,7 +24,8 @@ export const PositionsBody = z.object({
   entries: z
     .array(z.object({ queue: z.string(), partition: PartitionName }))
     .max(POSITIONS_MAX, 'too many entries')
-    .nullish(),
+    .nullish()
+    .describe('Absent: all partitions that the group reads.'),
 });
 
 /** One group of one queue. */

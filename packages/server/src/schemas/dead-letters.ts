@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { Count, Microseconds, Offset, PartitionId, Payload, Uuid } from './fields.ts';
 
-const Name = z.string().trim().min(1).nullish();
+const Name = z.string().trim().min(1).nullish().describe('Absent: where the message was.');
 
 /** Where a replay goes; either half defaults to where the message came from. */
 export const ReplayBody = z.object({ queue: Name, partition: Name });

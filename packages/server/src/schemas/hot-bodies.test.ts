@@ -16,7 +16,7 @@ import { ConfigureBody } from './configure.ts';
 import { PushBody } from './push.ts';
 import { TransactionBody } from './transaction.ts';
 
-const RUNS = 3000;
+const RUNS = 1000;
 
 const context = {
   hashKey: Uint32Array.of(1, 2, 3, 4),

@@ -32,12 +32,18 @@ export const FetchBody = z.object({
     z.object({
       queue: z.string(),
       partition: PartitionName,
-      offset: z.int().min(0),
-      maxBytes: held({ min: 1, max: ENTRY_BYTES_MAX, absent: ENTRY_BYTES_DEFAULT }),
+      offset: z.int().min(0).describe('The first one to read.'),
+      maxBytes: held({ min: 1, max: ENTRY_BYTES_MAX, absent: ENTRY_BYTES_DEFAULT }).describe(
+        'Default 1 MiB, at most 8 MiB; the first record comes in any case.',
+      ),
     }),
   ),
-  maxWaitMs: held({ min: 0, max: WAIT_MS_MAX, absent: 0 }),
-  minBytes: held({ min: 1, max: Number.MAX_SAFE_INTEGER, absent: 1 }),
+  maxWaitMs: held({ min: 0, max: WAIT_MS_MAX, absent: 0 }).describe(
+    'How long to wait for `minBytes`. Default 0, at most 30000.',
+  ),
+  minBytes: held({ min: 1, max: Number.MAX_SAFE_INTEGER, absent: 1 }).describe(
+    'Over all entries. Default 1.',
+  ),
 });
 
 /** `POST /fetch/offsets`: a time in milliseconds since the epoch or as ISO text. */
@@ -46,7 +52,9 @@ export const OffsetsBody = z.object({
     z.object({
       queue: z.string(),
       partition: PartitionName,
-      timestamp: z.union([z.int().min(0), z.string()]),
+      timestamp: z
+        .union([z.int().min(0), z.string()])
+        .describe('ISO 8601, or milliseconds since the epoch.'),
     }),
   ),
 });
@@ -56,9 +64,11 @@ export const ChangedBody = z.object({
   entries: entriesOf(
     z.object({
       queue: z.string(),
-      since: z.string().nullish(),
-      after: z.string().nullish(),
-      limit: held({ min: 1, max: PAGE_MAX, absent: PAGE_MAX }),
+      since: z.string().nullish().describe('ISO 8601; absent: all partitions.'),
+      after: z.string().nullish().describe('`next` of the page before.'),
+      limit: held({ min: 1, max: PAGE_MAX, absent: PAGE_MAX }).describe(
+        'Default and at most 1000.',
+      ),
     }),
   ),
 });

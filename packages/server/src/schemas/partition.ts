@@ -7,4 +7,5 @@ import { z } from 'zod';
 export const PartitionName = z
   .union([z.string(), z.number()])
   .nullish()
-  .transform((name) => (name === null || name === undefined ? DEFAULT_PARTITION : String(name)));
+  .transform((name) => (name === null || name === undefined ? DEFAULT_PARTITION : String(name)))
+  .describe('Absent and null: `Default`. A number is taken as its digits.');
