@@ -124,6 +124,7 @@ export class Nemesis {
       case 'demote':
       case 'removeMember':
       case 'removeLeader':
+      case 'transfer':
       case 'overlappingChanges':
       case 'wrongChange':
         return this.#operator.perform(kind);

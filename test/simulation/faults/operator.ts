@@ -39,6 +39,8 @@ export class Operator {
         return this.#add(leader, membership);
       case 'wrongChange':
         return this.#askNonsense(leader, membership);
+      case 'transfer':
+        return this.#transfer(leader, membership);
       case 'overlappingChanges':
         return this.#askTwice(leader, membership);
       default: {
@@ -109,6 +111,20 @@ export class Operator {
     if (voters.length < (this.#mayLoseDisk() ? 3 : 2)) return false;
     const left = members.filter(({ id }) => voters.includes(id));
     return this.#cluster.observer.memberships.isAble({ members: left });
+  }
+
+  /** Hands the leadership to a voter, which may be down, far behind or the leader itself. */
+  #transfer(leader: Process, membership: Membership): void {
+    const to = this.#dice.pick(votersOf(membership));
+    const { world } = this.#cluster;
+    leader.run(() => {
+      const deadlineUs = leader.host.clock.monotonicUs() + world.profile.electionMs * 1000;
+      leader.broker?.transferLeadership(to, deadlineUs).then(
+        (result) => world.count(result.ok ? 'transferDone' : 'transferRefused'),
+        // In doubt: the other node may yet take over.
+        () => world.count('transferInDoubt'),
+      );
+    });
   }
 
   /** Two changes in one breath: the second must wait for the first. */

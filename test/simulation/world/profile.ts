@@ -12,6 +12,7 @@ export const MEMBER_FAULT_KINDS = [
   'demote',
   'removeMember',
   'removeLeader',
+  'transfer',
   'overlappingChanges',
   'wrongChange',
 ] as const;
@@ -267,6 +268,7 @@ function withMembers(profile: Profile, dice: Dice): Profile {
       ['demote', 2],
       ['removeMember', 1],
       ['removeLeader', 0.5],
+      ['transfer', dice.pick([0, 1])],
       ['overlappingChanges', 1],
       ['wrongChange', 0.5],
       ['isolate', dice.pick([0, 1])],

@@ -21,6 +21,9 @@ export type IncidentKind =
   | 'archivePurged'
   | 'snapshotInstalled'
   | 'snapshotCallLost'
+  | 'transferDone'
+  | 'transferRefused'
+  | 'transferInDoubt'
   | 'changeTaken'
   | 'changeRefused';
 
