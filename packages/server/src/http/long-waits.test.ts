@@ -1,5 +1,7 @@
 // Exchanges that sleep while they wait, over real connections: nobody outside may notice.
 
+import { SeededRng } from '@queen-ts/base';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -324,5 +326,49 @@ describe('a server that closes', () => {
     await fixture.server.close(0);
     await client.ended();
     await eventually(() => expect(work.client.aborted).toBe(true));
+  });
+});
+
+describe('many exchanges', () => {
+  test.each([1, 2, 3, 4])('are answered each in its turn, with seed %i', async (seed) => {
+    const rng = new SeededRng(seed);
+    const pick = (count: number): number => rng.u32() % count;
+    const fixture = await serve({ awakeMax: 2, sleepAfterMs: 0 });
+    const clients = await Promise.all(Array.from({ length: 6 }, fixture.connect));
+    const expected: string[][] = clients.map(() => []);
+    let sent = 0;
+    let slept = 0;
+    for (let step = 0; step < 400; step += 1) {
+      const i = pick(clients.length);
+      const path = pick(2) === 0 ? '/wait' : `/${step}`;
+      const action = pick(4);
+      if (action === 0) fixture.works[pick(fixture.works.length + 1)]?.finish();
+      else if (action === 1) await nextTurn();
+      else {
+        const request = `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
+        const cut = action === 2 ? pick(request.length) : 0;
+        await clients[i]!.send(request.slice(0, cut));
+        if (cut > 0) await nextTurn();
+        await clients[i]!.send(request.slice(cut));
+        expected[i]!.push(path === '/wait' ? 'there' : path);
+        sent += 1;
+      }
+      slept = Math.max(slept, fixture.asleepCount());
+      // Now and then all that was sent has come, so that some are at rest.
+      if (step % 10 === 0) await eventually(() => expect(fixture.seen).toHaveLength(sent));
+    }
+    await eventually(() => expect(fixture.seen).toHaveLength(sent));
+    for (const work of fixture.works) work.finish();
+    for (const [i, client] of clients.entries()) {
+      const answers: unknown[] = [];
+      while (answers.length < expected[i]!.length) answers.push((await client.answer()).json);
+      expect(answers).toEqual(expected[i]);
+    }
+    expect(slept).toBeGreaterThan(0);
+    expect(fixture.asleepCount()).toBe(0);
+    expect(fixture.server.connectionCount).toBe(clients.length);
+    expect(fixture.works.some(({ isDiscarded, client }) => isDiscarded || client.aborted)).toBe(
+      false,
+    );
   });
 });
