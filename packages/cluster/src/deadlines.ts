@@ -7,8 +7,12 @@ import type { InFlight } from './in-flight.ts';
 import type { BrokerLimits } from './limits.ts';
 import type { ParkingLot } from './parking-lot.ts';
 import { inDoubt, notPlanned } from './refusals.ts';
+import { isEmptyPop } from './request.ts';
 import type { PopRequest, Request } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
+
+/** How long after its deadline a pop may still be told that nothing came, in microseconds. */
+const EMPTY_ANSWER_US = 400_000;
 
 /** Parts of the deadlines; all owned by the broker. */
 export interface DeadlineParts {
@@ -43,9 +47,13 @@ export class Deadlines {
       if (request.state !== 'answered') request.fail(notPlanned(isLeaderKnown));
     }
     // Entries commit in order: while the oldest waits, so do the others, and their turn comes.
-    for (const { request } of inFlight.oldest?.settlements ?? []) {
-      const isOpen = request.state !== 'answered';
-      if (isOpen && request.deadlineUs <= nowUs) request.fail(inDoubt(request));
+    for (const { request, outcome } of inFlight.oldest?.settlements ?? []) {
+      if (request.state === 'answered') continue;
+      // A waiting pop is told at its deadline that nothing came: what it was told may take the time of
+      // a commit, and nothing is in doubt.
+      const isEmpty = isEmptyPop(outcome);
+      const endUs = isEmpty ? request.deadlineUs + EMPTY_ANSWER_US : request.deadlineUs;
+      if (endUs <= nowUs) request.fail(isEmpty ? notPlanned(isLeaderKnown) : inDoubt(request));
     }
   }
 

@@ -134,6 +134,30 @@ describe('long polls', () => {
     expect(node.broker.status().parkedPops).toBe(1);
   });
 
+  it('tells a waiting pop that nothing came although the answer takes the time of a commit', async () => {
+    const node = await TestNode.start();
+    const parked = node.pop({ queue: 'orders' }, { waitUs: 1_000_000 });
+    const answer = watch(parked);
+    await node.time.pass(900_000);
+    node.log.closeGate();
+    const push = watch(node.push([{ queue: 'other' }]));
+    // The deadline passes, and several ticks, while the entry that the answer rests on is not synced.
+    await node.time.pass(400_000);
+    expect([answer.state, push.state]).toEqual(['open', 'open']);
+    node.log.openGate();
+    expect(expectKind(await node.finish(parked), 'pop').claims).toEqual([]);
+  });
+
+  it('does not hold a waiting pop for long behind a commit that does not come', async () => {
+    const node = await TestNode.start();
+    const answer = watch(node.pop({ queue: 'orders' }, { waitUs: 1_000_000 }));
+    await node.time.pass(900_000);
+    node.log.closeGate();
+    const push = watch(node.push([{ queue: 'other' }]));
+    await node.time.pass(700_000);
+    expect([answer.state, push.state]).toEqual(['timeout', 'open']);
+  });
+
   it('wakes a parked pop when the lease that held the partition ends', async () => {
     const node = await TestNode.start();
     await node.finish(node.push(ONE));

@@ -112,6 +112,7 @@ function brokerOptions(config: Config, parts: MemberParts): BrokerOptions {
       holdUs: config.purgeHoldSeconds * 1_000_000,
       holdBytesMax: config.purgeHoldBytes,
       trailBytesMin: config.checkpointEveryBytes,
+      reclaimBytesMin: config.checkpointEveryBytes,
     },
     electionMs: config.electionTimeoutMs,
     heartbeatMs: config.heartbeatMs,

@@ -10,7 +10,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { VERSION } from '../version.ts';
 import { banner, isLoopback } from './banner.ts';
 import { createLog } from './log.ts';
-import { refusalText } from './refusal.ts';
+import { peerListenRefusal, refusalText } from './refusal.ts';
 import { SystemRng } from './system.ts';
 
 describe('the log', () => {
@@ -95,6 +95,16 @@ describe('refusals to start', () => {
       `cannot listen on 127.0.0.1:${port} (EADDRINUSE): the port is in use: stop what listens there, or set PORT`,
     );
     other.close();
+  });
+
+  test('name the setting when the port for other members is in use', () => {
+    const listen = { code: 'EADDRINUSE', syscall: 'listen', address: '127.0.0.1', port: 7400 };
+    const error = Object.assign(new Error('in use'), listen);
+    expect(refusalText(peerListenRefusal(error))).toBe(
+      'cannot listen on 127.0.0.1:7400 for the other members (EADDRINUSE): set QUEEN_RAFT_LISTEN',
+    );
+    const other = new TypeError('odd');
+    expect(peerListenRefusal(other)).toBe(other);
   });
 
   test('keep the stack of what nobody foresaw', () => {

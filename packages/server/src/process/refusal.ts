@@ -15,6 +15,16 @@ export class StartRefusal extends Error {
   override readonly name = 'StartRefusal';
 }
 
+/** Says what keeps a node from listening for the other members; any other error stays as it is. */
+export function peerListenRefusal(error: unknown): unknown {
+  if (!isListenError(error)) return error;
+  const host = error.address ?? error.hostname ?? '';
+  const where = error.port === undefined ? host : `${host}:${error.port}`;
+  return new StartRefusal(
+    `cannot listen on ${where} for the other members (${error.code}): set QUEEN_RAFT_LISTEN`,
+  );
+}
+
 interface ListenError extends Error {
   readonly code: string;
   readonly syscall: string;

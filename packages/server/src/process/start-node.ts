@@ -18,6 +18,7 @@ import { EdgeCounters } from '../metrics/edge-counters.ts';
 import { addDisk } from '../metrics/disk.ts';
 import { createRegistry } from '../metrics/registry.ts';
 import { nodeIdOf, openMember } from './open-member.ts';
+import { peerListenRefusal } from './refusal.ts';
 import { createStartingApp } from './starting-app.ts';
 import { runAfter, SYSTEM_CLOCK, SystemRng } from './system.ts';
 import { refuseWrongClock } from './wall-clock.ts';
@@ -88,7 +89,9 @@ async function serve(config: Config, parts: NodeParts): Promise<RunningNode> {
   let member: Member;
   try {
     const opened = (member = await openMember(config, parts));
-    await opened.start();
+    await opened.start().catch((error: unknown) => {
+      throw peerListenRefusal(error);
+    });
     await disk.start((used) => opened.tellDisk(used));
   } catch (error) {
     await directory.close();
