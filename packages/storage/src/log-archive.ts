@@ -7,7 +7,7 @@ import type { ArchivedRecord, LogArchive, PayloadRange, PurgedRecord } from '@qu
 import { StorageError } from './errors.ts';
 import type { FailureLatch } from './failure-latch.ts';
 import { encodeHoles } from './holes.ts';
-import { HOLES_CHUNK, logKey, PAYLOAD_CHUNK_BYTES } from './keys.ts';
+import { HOLES_CHUNK, logKey, ORIGIN_INDEX, PAYLOAD_CHUNK_BYTES } from './keys.ts';
 import type { LogDatabase, LogWrite } from './log-database.ts';
 import type { RecordHeader } from './record.ts';
 import type { RecordReader } from './record-reader.ts';
@@ -18,6 +18,9 @@ import type { TableGuard } from './table-guard.ts';
  * back costs at most three that are written again.
  */
 const RECLAIM_SHARE = 0.25;
+
+/** An empty range: compacting it only writes what is in memory into a table. */
+const NOWHERE = logKey(ORIGIN_INDEX, 0);
 
 /** What an archive works on; owned by the log. */
 export interface LogArchiveParts {
@@ -77,7 +80,7 @@ export class LevelLogArchive implements LogArchive {
   }
 
   async #purge(records: readonly PurgedRecord[]): Promise<number> {
-    const { db, reader, latch, path } = this.#parts;
+    const { db, reader, guard, latch, path } = this.#parts;
     const operations: LogWrite[] = [];
     const gone: number[] = [];
     let deletedBytes = 0;
@@ -101,6 +104,9 @@ export class LevelLogArchive implements LogArchive {
     reader.purges.mark(gone, operations);
     for (const index of gone) reader.forget(index, index + 1);
     try {
+      // A value and its delete that get into a table together stay there: no later level is merged with it.
+      const mayFlush = this.#purged.bytes === 0 && guard.uncheckedCount === 0;
+      if (mayFlush) await db.compactRange(NOWHERE, NOWHERE);
       // Not synced: after a crash all of the batch is there again, or none of it.
       await db.batch(operations, { sync: false });
     } catch (error) {
