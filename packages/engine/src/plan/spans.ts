@@ -25,14 +25,20 @@ export interface TakenSpans {
 /**
  * Takes messages from `from` on: one at least, and further ones below `toExclusive` while they fit
  * into `sizeBytesMax`. All of them must be retained.
+ * @param range `blockOverheadBytes` is what each block counts for besides its messages.
  */
 export function takeSpans(
   state: State,
-  range: { readonly row: number; readonly from: number; readonly toExclusive: number },
+  range: {
+    readonly row: number;
+    readonly from: number;
+    readonly toExclusive: number;
+    readonly blockOverheadBytes?: number;
+  },
   sizeBytesMax: number,
 ): TakenSpans {
   const { blocks } = state;
-  const { row, from, toExclusive } = range;
+  const { row, from, toExclusive, blockOverheadBytes = BLOCK_OVERHEAD_BYTES } = range;
   const spans: BlockSpan[] = [];
   let sizeBytes = 0;
   let offset = from;
@@ -43,7 +49,7 @@ export function takeSpans(
     const part = measure(state, block, { first, wanted, sizeBytesMax: sizeBytesMax - sizeBytes });
     const count = offset === from ? Math.max(1, part.count) : part.count;
     if (count > 0) spans.push(spanOf(block, first, count));
-    sizeBytes += part.sizeBytes + BLOCK_OVERHEAD_BYTES;
+    sizeBytes += part.sizeBytes + blockOverheadBytes;
     offset += count;
     if (count < wanted || offset === toExclusive) break;
     block = storedBlock(blocks.next(row, block), offset);

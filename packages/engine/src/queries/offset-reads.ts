@@ -79,7 +79,8 @@ function fetchOne(view: EngineView, entry: FetchEntry, bytesLeft: number): Fetch
     bytesLeft > 0 && offset < toExclusive
       ? takeSpans(
           view.state,
-          { row, from: offset, toExclusive },
+          // Readers say how many bytes of records they want, whatever these are spread over.
+          { row, from: offset, toExclusive, blockOverheadBytes: 0 },
           Math.min(entry.maxBytes, bytesLeft),
         )
       : NOTHING;
