@@ -233,7 +233,10 @@ export class MemberBroker implements Broker {
           },
         );
         const value = answer.value as Outcome;
-        if (value.kind === 'pop') await this.#fetchPayloads(value, { leader, deadlineUs });
+        if (value.kind === 'pop' && value.claims.length > 0) {
+          await this.#catchUp(answer.index, deadlineUs);
+          await this.#fetchPayloads(value, { leader, deadlineUs });
+        }
         return value;
       },
     });
@@ -247,7 +250,7 @@ export class MemberBroker implements Broker {
   ): Promise<void> {
     const { local } = this.#parts;
     const newest = newestIndexOf(outcome);
-    if (newest === 0 || (await this.#catchUp(newest, deadlineUs))) return;
+    if (await local.applied(newest, 0)) return;
     const overlay = new OverlaidPayloads(local.payloads);
     try {
       for (const blocks of missingBlocks(outcome, local.replica.appliedIndex)) {

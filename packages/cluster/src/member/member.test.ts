@@ -41,6 +41,15 @@ describe('a member that does not lead', () => {
     expect(cluster.failures).toEqual([]);
   });
 
+  test('shows its clients what they have claimed', async () => {
+    const cluster = await TestMembers.start();
+    const [follower] = cluster.followers as [Member];
+    await cluster.finish(cluster.push(follower, 'a'));
+    const popped = cluster.pop(follower).then(() => follower.local.replica.appliedIndex);
+    const appliedIndex = await cluster.finish(popped);
+    expect(appliedIndex).toBe(cluster.leader.local.replica.appliedIndex);
+  });
+
   test('shows its clients what they wrote', async () => {
     const cluster = await TestMembers.start();
     const [follower] = cluster.followers as [Member];
