@@ -34,8 +34,9 @@ import { knownPairs, nextClaimableUs } from './visibility.ts';
 /** Appends above this are refused, so that sequences meet refusals too. */
 const ENTRY_BYTES_MAX = 5000;
 
-/** Limits at which a pop gives up early and is signalled to come again. */
+/** Limits at which a pop gives up early and is signalled to come again, and acks take a step a target. */
 const TIGHT_LIMITS = {
+  ackStepCostBytes: 1,
   partitionsScannedMax: 2,
   timersFiredMax: 1,
   popBytesMax: 800,
@@ -258,7 +259,12 @@ export class SequenceRun {
   #plan(command: PlainCommand): Outcome {
     const described = describeCommand(command, this.#model);
     this.trace.push(described);
-    const outcome = this.#replicas.leader.plan(packCommand(command, HASH_KEY));
+    const { leader } = this.#replicas;
+    const packed = packCommand(command, HASH_KEY);
+    let outcome = leader.plan(packed);
+    while (packed.kind === 'ack' && outcome.kind === 'ack' && outcome.next !== undefined) {
+      outcome = leader.plan({ ...packed, from: outcome.next });
+    }
     this.trace[this.trace.length - 1] = `${described} → ${describeOutcome(outcome)}`;
     this.#compareOutcome(command, outcome);
     this.#compareListing();

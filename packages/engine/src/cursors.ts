@@ -1,29 +1,23 @@
 // The table of cursors: what a group has acked and leased in a partition. A row exists from the first
 // delivery on. A lease stays in its row after it ran out, until the next claim or ack: running out is
-// a matter of time, not an effect.
+// a matter of time, not an effect. What only some rows have at a time is kept apart (`deliveries.ts`).
 
 import { ZERO_ID } from '@queen-ts/protocol';
 import type { CursorPutEffect, Id128 } from '@queen-ts/protocol';
-import { F64Column, U32Column, U48Column } from './tables/chunked-columns.ts';
+import { Deliveries } from './deliveries.ts';
+import type { FrozenDeliveries } from './deliveries.ts';
+import { U32Column, U48Column } from './tables/chunked-columns.ts';
 import type { FrozenColumn } from './tables/chunked-columns.ts';
 import { CursorIndex } from './tables/cursor-index.ts';
 import type { FrozenCursorKeys } from './tables/cursor-index.ts';
-import { LeaseIndex } from './tables/lease-index.ts';
-import type { FrozenLeases } from './tables/lease-index.ts';
 import { RowAllocator } from './tables/row-allocator.ts';
 
 /** The cursors at the moment they were frozen; columns by row. */
 export interface FrozenCursors {
   readonly count: number;
   readonly keys: FrozenCursorKeys;
-  readonly leases: FrozenLeases;
+  readonly deliveries: FrozenDeliveries;
   readonly next: FrozenColumn;
-  readonly retryCount: FrozenColumn;
-  readonly leaseExpiresUs: FrozenColumn;
-  readonly leaseFrom: FrozenColumn;
-  readonly leaseToExclusive: FrozenColumn;
-  readonly attemptFrom: FrozenColumn;
-  readonly attemptCount: FrozenColumn;
   readonly settledFrom: FrozenColumn;
   readonly settledToExclusive: FrozenColumn;
   /** The four words of the id of the lease settled last. */
@@ -33,16 +27,10 @@ export interface FrozenCursors {
 /** Rows of all cursors, by (partition row, group number) and by lease id. */
 export class Cursors {
   readonly index: CursorIndex;
-  readonly leases: LeaseIndex;
+  /** Lease, attempts and retries. */
+  readonly deliveries: Deliveries;
   /** First offset that is not acked. */
   readonly next = new U48Column();
-  readonly retryCount = new U32Column();
-  /** End of the lease, 0 without one. */
-  readonly leaseExpiresUs = new F64Column();
-  readonly leaseFrom = new U48Column();
-  readonly leaseToExclusive = new U48Column();
-  readonly attemptFrom = new U48Column();
-  readonly attemptCount = new U32Column();
   readonly settledFrom = new U48Column();
   readonly settledToExclusive = new U48Column();
   readonly #settledWords = [new U32Column(), new U32Column(), new U32Column(), new U32Column()];
@@ -51,7 +39,7 @@ export class Cursors {
 
   constructor(seed: number) {
     this.index = new CursorIndex({ seed });
-    this.leases = new LeaseIndex({ seed });
+    this.deliveries = new Deliveries(seed);
   }
 
   /** Live cursors. */
@@ -61,8 +49,9 @@ export class Cursors {
 
   /** Allocated size in bytes. */
   get bytes(): number {
-    const columns = this.next.bytes * 6 + this.leaseExpiresUs.bytes + this.retryCount.bytes * 6;
-    return columns + this.index.bytes + this.leases.bytes + this.#rows.bytes;
+    const words = this.#settledWords.reduce((sum, column) => sum + column.bytes, 0);
+    const columns = this.next.bytes * 3 + words;
+    return columns + this.index.bytes + this.deliveries.bytes + this.#rows.bytes;
   }
 
   /** The row of a cursor, or 0. */
@@ -87,46 +76,35 @@ export class Cursors {
   /** Replaces all columns of a row. */
   put(row: number, effect: CursorPutEffect): void {
     this.next.set(row, effect.next);
-    this.retryCount.set(row, effect.retryCount);
-    this.leaseExpiresUs.set(row, effect.leaseExpiresUs);
-    this.leaseFrom.set(row, effect.leaseFrom);
-    this.leaseToExclusive.set(row, effect.leaseToExclusive);
-    this.attemptFrom.set(row, effect.attemptFrom);
-    this.attemptCount.set(row, effect.attemptCount);
     this.settledFrom.set(row, effect.settledFrom);
     this.settledToExclusive.set(row, effect.settledToExclusive);
     for (let word = 0; word < 4; word += 1) {
       this.#settledWords[word]!.set(row, effect.settledLeaseId[word]!);
     }
-    if (this.leases.has(row)) {
-      if (this.leases.holds(row, effect.leaseId)) return;
-      this.leases.remove(row);
-    }
-    if (effect.leaseToExclusive > 0) this.leases.add(effect.leaseId, row);
+    this.deliveries.put(row, effect);
   }
 
   /** Removes a row. */
   remove(row: number): void {
-    this.leases.remove(row);
+    this.deliveries.remove(row);
     this.index.remove(row);
     this.#rows.free(row);
   }
 
   /** Whether the row carries a lease, run out or not. */
   hasLease(row: number): boolean {
-    return this.leaseToExclusive.get(row) > 0;
+    return this.deliveries.leaseToExclusive.get(row) > 0;
   }
 
   /** Whether the row carries a lease that ends after `nowUs`. */
   isLeased(row: number, nowUs: number): boolean {
-    return this.leaseExpiresUs.get(row) > nowUs;
+    return this.deliveries.leaseExpiresUs.get(row) > nowUs;
   }
 
   /** Id of the row's lease, or {@link ZERO_ID}. */
   leaseId(row: number): Id128 {
-    if (!this.leases.has(row)) return ZERO_ID;
     const words = this.#leaseWords;
-    this.leases.copyLease(row, words, 0);
+    if (!this.deliveries.copyLease(row, words)) return ZERO_ID;
     return [words[0]!, words[1]!, words[2]!, words[3]!];
   }
 
@@ -141,14 +119,8 @@ export class Cursors {
     return {
       count: this.count,
       keys: this.index.freeze(),
-      leases: this.leases.freeze(),
+      deliveries: this.deliveries.freeze(),
       next: this.next.freeze(),
-      retryCount: this.retryCount.freeze(),
-      leaseExpiresUs: this.leaseExpiresUs.freeze(),
-      leaseFrom: this.leaseFrom.freeze(),
-      leaseToExclusive: this.leaseToExclusive.freeze(),
-      attemptFrom: this.attemptFrom.freeze(),
-      attemptCount: this.attemptCount.freeze(),
       settledFrom: this.settledFrom.freeze(),
       settledToExclusive: this.settledToExclusive.freeze(),
       settledWords: this.#settledWords.map((column) => column.freeze()),
@@ -157,12 +129,10 @@ export class Cursors {
 
   /** Ends {@link freeze}: nobody reads what was frozen any more. */
   thaw(): void {
-    const offsets = [this.next, this.leaseFrom, this.leaseToExclusive, this.attemptFrom];
-    const settled = [this.settledFrom, this.settledToExclusive, ...this.#settledWords];
-    const others = [this.retryCount, this.leaseExpiresUs, this.attemptCount];
-    for (const column of [...offsets, ...settled, ...others]) column.thaw();
+    const offsets = [this.next, this.settledFrom, this.settledToExclusive];
+    for (const column of [...offsets, ...this.#settledWords]) column.thaw();
     this.index.thaw();
-    this.leases.thaw();
+    this.deliveries.thaw();
   }
 
   #allocate(): number {
@@ -173,14 +143,9 @@ export class Cursors {
 
   #ensure(rowCount: number): void {
     this.next.ensure(rowCount);
-    this.retryCount.ensure(rowCount);
-    this.leaseExpiresUs.ensure(rowCount);
-    this.leaseFrom.ensure(rowCount);
-    this.leaseToExclusive.ensure(rowCount);
-    this.attemptFrom.ensure(rowCount);
-    this.attemptCount.ensure(rowCount);
     this.settledFrom.ensure(rowCount);
     this.settledToExclusive.ensure(rowCount);
     for (const column of this.#settledWords) column.ensure(rowCount);
+    this.deliveries.ensure(rowCount);
   }
 }

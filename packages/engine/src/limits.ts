@@ -23,7 +23,8 @@ export interface EngineLimits {
   readonly ackMessagesScannedMax: number;
   /**
    * Work of the acks of one transaction or of one step of an ack, as the number of bytes they look at; a
-   * target that has begun is completed. The whole batch of one pop is always below it.
+   * target that has begun is completed. The whole batch of one pop is below it, unless many of its appends
+   * have to be found in the log first.
    */
   readonly ackCostBytesMax: number;
   /** Work after which a step of an ack begins no further target: the caller comes back for the rest. */

@@ -71,22 +71,23 @@ export function startWalk(state: State, group: GroupState): void {
 
 /** Notes that a cursor row got a lease, or kept one with another end. */
 export function noteLease(state: State, cursorRow: number, group: GroupState): void {
-  if (!state.leaseEnds.has(cursorRow)) group.leases += 1;
-  state.leaseEnds.schedule(cursorRow, state.cursors.leaseExpiresUs.get(cursorRow));
+  const { deliveries } = state.cursors;
+  const row = deliveries.rowOf(cursorRow);
+  if (!state.leaseEnds.has(row)) group.leases += 1;
+  state.leaseEnds.schedule(row, deliveries.leaseExpiresUs.get(cursorRow));
 }
 
 /** Notes that a cursor row has no lease, and arms it if there is something to claim. */
 export function noteNoLease(state: State, cursorRow: number, group: GroupState): void {
-  forgetLease(state, cursorRow, group);
   const partitionRow = state.cursors.index.partitionOf(cursorRow);
   if (state.cursors.next.get(cursorRow) < state.partitions.tail.get(partitionRow)) {
     arm(state, group, partitionRow);
   }
 }
 
-/** Forgets the timer of a cursor row that is removed. */
+/** Forgets the timer of a cursor row that is removed, or that is about to lose its lease. */
 export function forgetLease(state: State, cursorRow: number, group: GroupState): void {
-  if (state.leaseEnds.cancel(cursorRow)) group.leases -= 1;
+  if (state.leaseEnds.cancel(state.cursors.deliveries.rowOf(cursorRow))) group.leases -= 1;
 }
 
 /** Fires what is due at `nowUs`, at most about `timersMax` timers. Returns whether more is due. */
@@ -101,7 +102,8 @@ export function nextTimerUs(state: State): number {
   return Math.min(state.leaseEnds.nextUs(), state.deferralEnds.nextUs());
 }
 
-function endLease(state: State, cursorRow: number): void {
+function endLease(state: State, delivery: number): void {
+  const cursorRow = state.cursors.deliveries.cursorOf(delivery);
   const group = state.groups.get(state.cursors.index.groupOf(cursorRow));
   if (group === undefined) return;
   group.leases -= 1;

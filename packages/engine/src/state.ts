@@ -75,7 +75,7 @@ export class State {
   /** Deleted queues whose partitions are not all removed, oldest first. */
   readonly deletedQueues: QueueState[] = [];
 
-  /** Ends of leases by cursor row, and of delays and windows by partition row. */
+  /** Ends of leases by row of deliveries, and of delays and windows by partition row. */
   readonly leaseEnds = new TimingWheel();
   readonly deferralEnds = new TimingWheel();
   readonly signals = new Signals();

@@ -24,9 +24,12 @@ export function applyCursorPut(state: State, effect: CursorPutEffect): void {
     row = cursors.add(partitionRow, effect.group);
     group.cursors += 1;
   }
+  const isLeased = effect.leaseToExclusive > 0;
+  // The timer hangs on the delivery, which may go.
+  if (!isLeased) forgetLease(state, row, group);
   cursors.put(row, effect);
   partitions.activeUs.set(partitionRow, state.nowUs);
-  if (effect.leaseToExclusive > 0) noteLease(state, row, group);
+  if (isLeased) noteLease(state, row, group);
   else noteNoLease(state, row, group);
 }
 

@@ -57,14 +57,15 @@ export function writeCursor(
   at: { readonly row: number; readonly partition: number; readonly nowUs: number },
 ): void {
   const { row } = at;
-  const { leases } = cursors;
+  const { deliveries } = cursors;
+  const { leases } = deliveries;
   writer.u8(RECORD.CURSOR);
   const effect = {
     kind: EFFECT.CURSOR_PUT,
     partition: at.partition,
     group: cursors.keys.groups.get(row),
     next: cursors.next.get(row),
-    retryCount: cursors.retryCount.get(row),
+    retryCount: deliveries.retryCount.get(row),
     leaseId: leases.has(row)
       ? ([
           leases.word(row, 0),
@@ -73,11 +74,11 @@ export function writeCursor(
           leases.word(row, 3),
         ] as const)
       : ZERO_ID,
-    leaseExpiresUs: cursors.leaseExpiresUs.get(row),
-    leaseFrom: cursors.leaseFrom.get(row),
-    leaseToExclusive: cursors.leaseToExclusive.get(row),
-    attemptFrom: cursors.attemptFrom.get(row),
-    attemptCount: cursors.attemptCount.get(row),
+    leaseExpiresUs: deliveries.leaseExpiresUs.get(row),
+    leaseFrom: deliveries.leaseFrom.get(row),
+    leaseToExclusive: deliveries.leaseToExclusive.get(row),
+    attemptFrom: deliveries.attemptFrom.get(row),
+    attemptCount: deliveries.attemptCount.get(row),
     settledLeaseId: idOf(cursors.settledWords, row),
     settledFrom: cursors.settledFrom.get(row),
     settledToExclusive: cursors.settledToExclusive.get(row),

@@ -165,7 +165,7 @@ function resolveTarget(
   const from = cursors.next.get(cursorRow);
   const isLeased = cursors.hasLease(cursorRow);
   const toExclusive = isLeased
-    ? cursors.leaseToExclusive.get(cursorRow)
+    ? cursors.deliveries.leaseToExclusive.get(cursorRow)
     : partitions.tail.get(partitionRow);
   context.matcher.start(command, target.items);
   let isWhole = true;
@@ -188,7 +188,7 @@ function holdsLease(state: State, command: AckCommand, item: number, cursorRow: 
   return (
     command.leaseKinds[item] === ACK_LEASE.NAMED &&
     cursors.isLeased(cursorRow, state.nowUs) &&
-    cursors.leases.holds(cursorRow, command.leaseIds, item * ID_WORDS)
+    cursors.deliveries.holds(cursorRow, command.leaseIds, item * ID_WORDS)
   );
 }
 

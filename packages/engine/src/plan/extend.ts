@@ -19,8 +19,8 @@ export function planExtend(context: PlanContext, command: ExtendCommand): Extend
   let earliestUs = Infinity;
   const rows = liveLeases(state, command.leaseId);
   for (const row of rows) {
-    const expiresUs = Math.max(state.cursors.leaseExpiresUs.get(row), wantedUs);
-    if (expiresUs > state.cursors.leaseExpiresUs.get(row)) {
+    const expiresUs = Math.max(state.cursors.deliveries.leaseExpiresUs.get(row), wantedUs);
+    if (expiresUs > state.cursors.deliveries.leaseExpiresUs.get(row)) {
       context.emit({ ...readCursor(state, row), leaseExpiresUs: expiresUs });
     }
     earliestUs = Math.min(earliestUs, expiresUs);

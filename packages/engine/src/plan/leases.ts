@@ -7,8 +7,8 @@ import type { State } from '../state.ts';
 export function liveLeases(state: State, leaseId: Id128): number[] {
   const { cursors } = state;
   const rows: number[] = [];
-  let row = cursors.leases.first(leaseId);
-  for (; row !== 0; row = cursors.leases.next(row)) {
+  let row = cursors.deliveries.firstOf(leaseId);
+  for (; row !== 0; row = cursors.deliveries.nextOf(row)) {
     const isLive = cursors.isLeased(row, state.nowUs);
     if (isLive && state.queueOf(cursors.index.partitionOf(row)) !== undefined) rows.push(row);
   }

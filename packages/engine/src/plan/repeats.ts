@@ -88,8 +88,8 @@ function claimOf(state: State, command: PopCommand, row: number): Claim[] {
   const partitionRow = cursors.index.partitionOf(row);
   const isHeld = idsEqual(cursors.leaseId(row), command.leaseId);
   if (group === undefined || group.name !== command.group || !isHeld) return [];
-  const toExclusive = cursors.leaseToExclusive.get(row);
-  const first = group.conflation ? toExclusive - 1 : cursors.leaseFrom.get(row);
+  const toExclusive = cursors.deliveries.leaseToExclusive.get(row);
+  const first = group.conflation ? toExclusive - 1 : cursors.deliveries.leaseFrom.get(row);
   const from = Math.max(first, partitions.logStart.get(partitionRow));
   if (from >= toExclusive) return [];
   const { spans } = takeSpans(state, { row: partitionRow, from, toExclusive }, Infinity);
@@ -98,7 +98,7 @@ function claimOf(state: State, command: PopCommand, row: number): Claim[] {
       queue: group.queue.name,
       partition: partitions.names.nameText(partitionRow),
       partitionNumber: partitions.number.get(partitionRow),
-      deliveryAttempt: Math.max(1, cursors.attemptCount.get(row)),
+      deliveryAttempt: Math.max(1, cursors.deliveries.attemptCount.get(row)),
       spans,
     },
   ];

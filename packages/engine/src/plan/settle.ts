@@ -140,7 +140,7 @@ function passHead(
 export function deadLettersCostMax(context: PlanContext, settling: Settling): number {
   const { queue, cursorRow, marks } = settling;
   const { cursors, partitions } = context.state;
-  const isExhausted = hasNoRetryLeft(queue, cursors.retryCount.get(cursorRow));
+  const isExhausted = hasNoRetryLeft(queue, cursors.deliveries.retryCount.get(cursorRow));
   const partition = partitions.number.get(cursors.index.partitionOf(cursorRow));
   const textOf = errorTexts(settling);
   let costBytes = 0;

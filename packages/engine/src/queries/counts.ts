@@ -34,7 +34,10 @@ export function countPartition(view: EngineView, queue: QueueState, row: number)
     else named = Math.min(named, next);
     if (cursors.isLeased(cursorRow, view.nowUs)) {
       // What retention removed of a batch is no message any more.
-      leased += Math.max(0, cursors.leaseToExclusive.get(cursorRow) - Math.max(next, logStart));
+      leased += Math.max(
+        0,
+        cursors.deliveries.leaseToExclusive.get(cursorRow) - Math.max(next, logStart),
+      );
     }
   }
   const next = named !== Infinity ? named : queueMode !== Infinity ? queueMode : 0;

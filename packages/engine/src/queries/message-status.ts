@@ -32,7 +32,7 @@ export function groupsAt(view: EngineView, row: number, offset: number): Message
       name: group.name,
       committed: next - 1,
       isConsumed: next > offset,
-      leaseExpiresUs: isLeased ? cursors.leaseExpiresUs.get(cursor) : undefined,
+      leaseExpiresUs: isLeased ? cursors.deliveries.leaseExpiresUs.get(cursor) : undefined,
     });
   }
   return groups;

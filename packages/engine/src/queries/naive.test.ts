@@ -189,8 +189,8 @@ class Facts {
         number,
         group: group.name,
         next: state.cursors.next.get(cursor),
-        isLeased: state.cursors.leaseExpiresUs.get(cursor) > nowUs,
-        leasedTo: state.cursors.leaseToExclusive.get(cursor),
+        isLeased: state.cursors.deliveries.leaseExpiresUs.get(cursor) > nowUs,
+        leasedTo: state.cursors.deliveries.leaseToExclusive.get(cursor),
       });
     }
     const dead = new Set<number>();

@@ -113,7 +113,7 @@ function depthFor(
   const from = Math.max(next, partitions.logStart.get(row));
   const pending = partitions.tail.get(row) - from;
   if (cursorRow !== 0 && cursors.isLeased(cursorRow, view.nowUs)) {
-    const processing = Math.max(0, cursors.leaseToExclusive.get(cursorRow) - from);
+    const processing = Math.max(0, cursors.deliveries.leaseToExclusive.get(cursorRow) - from);
     return { pending, processing, ready: 0 };
   }
   const ready = Math.max(0, visibleEnd(view, queue, row) - from);

@@ -74,9 +74,9 @@ function dumpCursors(state: State, row: number): string[] {
     const cursor = cursors.find(row, group.number);
     if (cursor === 0) continue;
     lines.push(
-      `  cursor ${group.name} next ${cursors.next.get(cursor)} retries ${cursors.retryCount.get(cursor)} ` +
-        `lease ${formatUuid(cursors.leaseId(cursor))} [${cursors.leaseFrom.get(cursor)}, ${cursors.leaseToExclusive.get(cursor)}) ` +
-        `until ${cursors.leaseExpiresUs.get(cursor)} attempt ${cursors.attemptCount.get(cursor)} at ${cursors.attemptFrom.get(cursor)} ` +
+      `  cursor ${group.name} next ${cursors.next.get(cursor)} retries ${cursors.deliveries.retryCount.get(cursor)} ` +
+        `lease ${formatUuid(cursors.leaseId(cursor))} [${cursors.deliveries.leaseFrom.get(cursor)}, ${cursors.deliveries.leaseToExclusive.get(cursor)}) ` +
+        `until ${cursors.deliveries.leaseExpiresUs.get(cursor)} attempt ${cursors.deliveries.attemptCount.get(cursor)} at ${cursors.deliveries.attemptFrom.get(cursor)} ` +
         `settled ${formatUuid(cursors.settledLeaseId(cursor))} [${cursors.settledFrom.get(cursor)}, ${cursors.settledToExclusive.get(cursor)})`,
     );
   }
