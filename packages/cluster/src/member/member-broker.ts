@@ -233,10 +233,9 @@ export class MemberBroker implements Broker {
           },
         );
         const value = answer.value as Outcome;
-        if (value.kind === 'pop' && value.claims.length > 0) {
-          await this.#catchUp(answer.index, deadlineUs);
-          await this.#fetchPayloads(value, { leader, deadlineUs });
-        }
+        // Also an empty pop may have done something: created its queue.
+        await this.#catchUp(answer.index, deadlineUs);
+        if (value.kind === 'pop') await this.#fetchPayloads(value, { leader, deadlineUs });
         return value;
       },
     });
@@ -250,7 +249,7 @@ export class MemberBroker implements Broker {
   ): Promise<void> {
     const { local } = this.#parts;
     const newest = newestIndexOf(outcome);
-    if (await local.applied(newest, 0)) return;
+    if (newest === 0 || (await local.applied(newest, 0))) return;
     const overlay = new OverlaidPayloads(local.payloads);
     try {
       for (const blocks of missingBlocks(outcome, local.replica.appliedIndex)) {

@@ -41,14 +41,17 @@ describe('a member that does not lead', () => {
     expect(cluster.failures).toEqual([]);
   });
 
-  test('shows its clients what they have claimed', async () => {
-    const cluster = await TestMembers.start();
-    const [follower] = cluster.followers as [Member];
-    await cluster.finish(cluster.push(follower, 'a'));
-    const popped = cluster.pop(follower).then(() => follower.local.replica.appliedIndex);
-    const appliedIndex = await cluster.finish(popped);
-    expect(appliedIndex).toBe(cluster.leader.local.replica.appliedIndex);
-  });
+  test.each(['claimed', 'created by a pop'])(
+    'shows its clients what they have %s',
+    async (what) => {
+      const cluster = await TestMembers.start();
+      const [follower] = cluster.followers as [Member];
+      if (what === 'claimed') await cluster.finish(cluster.push(follower, 'a'));
+      const popped = cluster.pop(follower).then(() => follower.local.replica.appliedIndex);
+      const appliedIndex = await cluster.finish(popped);
+      expect(appliedIndex).toBe(cluster.leader.local.replica.appliedIndex);
+    },
+  );
 
   test('shows its clients what they wrote', async () => {
     const cluster = await TestMembers.start();
@@ -107,7 +110,7 @@ describe('a change of leader', () => {
     const [follower] = cluster.followers as [Member];
     const pushed = cluster.push(follower, 'a');
     // The leader gets it, stores it, and its answer is lost.
-    await cluster.time.pass(250);
+    await cluster.time.pass(700);
     cluster.isolate(old);
     expect(statusOf(await cluster.finish(pushed, 10_000_000))).toBe(0);
     cluster.heal(old);
