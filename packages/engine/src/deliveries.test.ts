@@ -61,8 +61,8 @@ describe('a cursor', () => {
   });
 
   test.each([
-    ['attempts', { attemptFrom: 5, attemptCount: 1 }],
-    ['retries', { retryCount: 1 }],
+    ['attempts', { retryCount: 0, attemptFrom: 5, attemptCount: 1 }],
+    ['retries', { retryCount: 1, attemptFrom: 0, attemptCount: 0 }],
   ])('keeps its row for %s when its lease ends', (_, fields) => {
     const deliveries = withRows(8);
     deliveries.put(3, LEASED);
@@ -70,8 +70,8 @@ describe('a cursor', () => {
     deliveries.put(3, { ...IDLE, ...fields });
     expect(deliveries.rowOf(3)).toBe(row);
     expect(holders(deliveries, LEASE)).toEqual([]);
-    expect(deliveries.retryCount.get(3)).toBe(fields.retryCount ?? 0);
-    expect(deliveries.attemptCount.get(3)).toBe(fields.attemptCount ?? 0);
+    expect(deliveries.retryCount.get(3)).toBe(fields.retryCount);
+    expect(deliveries.attemptCount.get(3)).toBe(fields.attemptCount);
   });
 
   test('is found by the lease it holds last, with all others that hold it', () => {
