@@ -119,6 +119,19 @@ describe('the archive', () => {
     expect(cluster.failures).toEqual([]);
   });
 
+  it('loses it while the log goes on, however far checkpoints are apart', async () => {
+    const limits = { ...EAGER, checkpointLogBytesMin: 10_000 };
+    const cluster = await TestCluster.start(limits, { ...SHORT, startMoveUs: 300_000 });
+    const history = new History();
+    await configure(cluster);
+    await work(cluster, new SeededRng(9), 400, history);
+    for (const id of cluster.brokers.keys()) {
+      // All but what the last two checkpoints do not cover yet.
+      const { live, dead } = history.readAll(cluster, id);
+      expect(dead).toBeGreaterThan((history.heads.length - live) / 2);
+    }
+  });
+
   it('is whole for the older checkpoint, too, whenever a node loses the newest one', async () => {
     const cluster = await TestCluster.start(EAGER, SHORT);
     const history = new History();

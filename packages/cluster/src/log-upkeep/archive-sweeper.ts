@@ -47,6 +47,8 @@ export class ArchiveSweeper {
   /** Found dead or partly dead by states up to `#judgedIndex`. */
   #found: PurgedRecord[] = [];
   #judgedIndex = 0;
+  /** All that is found is to be purged as soon as it is covered. */
+  #isWaiting = false;
   /** What was kept of records when parts of them were purged last, in bytes: nothing new until that changes. */
   readonly #partlyPurged = new Map<number, number>();
   #unreclaimedBytes = 0;
@@ -78,6 +80,7 @@ export class ArchiveSweeper {
     this.#generation += 1;
     this.#found = [];
     this.#judgedIndex = 0;
+    this.#isWaiting = false;
     this.#next = 1;
     this.#partlyPurged.clear();
   }
@@ -101,13 +104,17 @@ export class ArchiveSweeper {
   #turn(): void {
     const { clock, limits, log, onFailure } = this.#parts;
     if (this.#purging !== undefined) return;
+    // Judging more meanwhile would only move what must be covered further ahead, again and again.
+    if (this.#isWaiting) return this.#purgeWhenCovered();
     const startUs = clock.monotonicUs();
     try {
       const isWhole = this.#judge(startUs + limits.sweepSliceUs);
       const isFull = this.#found.length >= limits.sweepRecordsMax;
-      if (this.#found.length > 0 && (isWhole || isFull)) return this.#purgeWhenCovered();
+      // What was alive a moment ago is looked at again by the next pass.
       if (isWhole) this.#next = 1;
       if (isWhole && log.firstIndex > 1) this.#counters.passesTotal += 1;
+      this.#isWaiting = this.#found.length > 0 && (isWhole || isFull);
+      if (this.#isWaiting) return this.#purgeWhenCovered();
       const restUs = (clock.monotonicUs() - startUs) * limits.sweepRestFactor;
       this.#later(isWhole ? limits.sweepPauseUs : Math.max(1000, restUs));
     } catch (error) {
@@ -154,7 +161,8 @@ export class ArchiveSweeper {
     this.#purging = this.#purge(this.#generation).then(
       () => {
         this.#purging = undefined;
-        this.#later(limits.startMoveUs);
+        // A pass that was cut short, because much was found, goes on at once.
+        this.#later(this.#next === 1 ? limits.sweepPauseUs : limits.startMoveUs);
       },
       (error: unknown) => onFailure(error),
     );
@@ -172,6 +180,7 @@ export class ArchiveSweeper {
       if (generation !== this.#generation) return;
     }
     this.#judgedIndex = 0;
+    this.#isWaiting = false;
     if (archive === undefined || this.#unreclaimedBytes < limits.reclaimBytesMin) return;
     if (!(await archive.reclaim())) return;
     this.#unreclaimedBytes = 0;
