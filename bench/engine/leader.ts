@@ -70,6 +70,15 @@ export class Leader {
     return result;
   }
 
+  /** Plans a command with all its steps, inside a cycle. */
+  plan(command: Command): Outcome {
+    let outcome = this.engine.plan(command);
+    while (command.kind === 'ack' && outcome.kind === 'ack' && outcome.next !== undefined) {
+      outcome = this.engine.plan({ ...command, from: outcome.next });
+    }
+    return outcome;
+  }
+
   /** Plans commands, `perCycle` of them in each cycle. */
   run(commands: readonly Command[], perCycle: number): Outcome[] {
     const outcomes: Outcome[] = [];
@@ -77,7 +86,7 @@ export class Leader {
       const some = commands.slice(from, from + perCycle);
       this.cycle(
         () => {
-          for (const command of some) outcomes.push(this.engine.plan(command));
+          for (const command of some) outcomes.push(this.plan(command));
         },
         some.reduce((sum, command) => sum + payloadSizeOf(command), 0),
       );
@@ -130,7 +139,10 @@ export function asPop(outcome: Outcome | undefined): PopOutcome {
 /** Throws unless every item of every ack was settled. */
 export function expectAcked(outcomes: readonly Outcome[]): void {
   const areGood = outcomes.every(
-    (outcome) => outcome.kind === 'ack' && outcome.errors.every((error) => error === 0),
+    (outcome) =>
+      outcome.kind === 'ack' &&
+      outcome.next === undefined &&
+      outcome.errors.every((error) => error === 0),
   );
   if (!areGood) throw new Error('an ack was refused');
 }

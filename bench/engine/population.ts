@@ -40,7 +40,7 @@ export function consume(leader: Leader, partitions: number): number {
   const popped = asPop(leader.cycle(() => leader.engine.plan(pop)));
   if (popped.messageCount === 0) return 0;
   const ack = leader.ack(popped, popped.claims);
-  expectAcked([leader.cycle(() => leader.engine.plan(ack))]);
+  expectAcked([leader.cycle(() => leader.plan(ack))]);
   return popped.messageCount;
 }
 
