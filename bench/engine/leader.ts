@@ -149,5 +149,5 @@ export function expectAcked(outcomes: readonly Outcome[]): void {
 
 /** About what a command adds to the payload, as the broker estimates it from the request. */
 function payloadSizeOf(command: Command): number {
-  return command.kind === 'push' ? command.body.length + command.itemCount * 80 : 0;
+  return command.kind === 'push' ? command.body.length + command.itemCount * 160 : 0;
 }

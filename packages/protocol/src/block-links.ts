@@ -12,13 +12,15 @@
 // A block links to blocks of its own partition that were retained when it was planned. What retention
 // took since is told by its base offset alone: it is never followed.
 
-import { ByteReader, CodecError } from '@queen-ts/base';
-import type { ByteWriter } from '@queen-ts/base';
+import { assert, ByteReader, CodecError } from '@queen-ts/base';
 import { BLOCK_FORMAT_VERSION, BLOCK_HEADER_SIZE } from './block.ts';
 import type { PayloadReader } from './block.ts';
 
 /** Blocks that one block lists at most, and blocks from one page to the next. */
 export const BLOCK_LINKS_MAX = 32;
+
+/** Size that no section of links exceeds: five and six varints of eight bytes at most for each link. */
+export const BLOCK_LINKS_SIZE_MAX = 32 + BLOCK_LINKS_MAX * 40 + 2 * 48;
 
 /** Bytes read of a block at first: nearly every section of links fits. */
 const FIRST_READ_SIZE = 512;
@@ -67,32 +69,69 @@ export type LinkedBlock = Pick<BlockRecord, 'baseOffset' | 'entryIndex' | 'creat
 /** Links of a block without predecessors. */
 const NO_LINKS: BlockLinks = { records: [], page: undefined };
 
-/** Writes the section of links of `block`. */
-export function writeBlockLinks(writer: ByteWriter, block: LinkedBlock, links: BlockLinks): void {
+/**
+ * Writes the section of links of `block` to the start of `target`, which has
+ * {@link BLOCK_LINKS_SIZE_MAX} bytes at least, and returns its size. Every append does this: the bytes
+ * are put in place without the checks of a writer.
+ */
+export function writeBlockLinks(target: Uint8Array, block: LinkedBlock, links: BlockLinks): number {
   const { records, page } = links;
-  writer.u8(records.length | (page === undefined ? 0 : BLOCK_LINKS_PAGE));
-  if (page !== undefined) writePage(writer, block, page);
-  let after = block;
-  for (const record of records) {
-    writer.varint(after.entryIndex - record.entryIndex);
-    writer.varint(record.blockStart);
-    writer.varint(record.blockSize);
-    writer.varint(record.count);
-    writer.varint(after.createdUs - record.createdUs);
-    after = record;
+  target[0] = records.length | (page === undefined ? 0 : BLOCK_LINKS_PAGE);
+  let at = page === undefined ? 1 : writePage(target, 1, block, page);
+  let { entryIndex, createdUs } = block;
+  for (let i = 0; i < records.length; i += 1) {
+    const record = records[i]!;
+    at = putVarint(target, at, entryIndex - record.entryIndex);
+    at = putVarint(target, at, record.blockStart);
+    at = putVarint(target, at, record.blockSize);
+    at = putVarint(target, at, record.count);
+    at = putVarint(target, at, createdUs - record.createdUs);
+    ({ entryIndex, createdUs } = record);
   }
+  return at;
 }
 
-function writePage(writer: ByteWriter, block: LinkedBlock, page: PageLinks): void {
+function writePage(target: Uint8Array, from: number, block: LinkedBlock, page: PageLinks): number {
   const { depth, older, jump, jumpDepth } = page;
-  writer.varint(depth);
-  writer.u8(
-    (older === undefined ? 0 : PAGE_LINK.OLDER) | (jump === undefined ? 0 : PAGE_LINK.JUMP),
-  );
-  if (older !== undefined) writePageLink(writer, block, older);
-  if (jump === undefined) return;
-  writePageLink(writer, block, jump);
-  writer.varint(depth - jumpDepth);
+  let at = putVarint(target, from, depth);
+  target[at] =
+    (older === undefined ? 0 : PAGE_LINK.OLDER) | (jump === undefined ? 0 : PAGE_LINK.JUMP);
+  at += 1;
+  if (older !== undefined) at = writePageLink(target, at, block, older);
+  if (jump === undefined) return at;
+  at = writePageLink(target, at, block, jump);
+  return putVarint(target, at, depth - jumpDepth);
+}
+
+function writePageLink(
+  target: Uint8Array,
+  from: number,
+  block: LinkedBlock,
+  page: BlockRecord,
+): number {
+  let at = putVarint(target, from, block.entryIndex - page.entryIndex);
+  at = putVarint(target, at, page.blockStart);
+  at = putVarint(target, at, page.blockSize);
+  at = putVarint(target, at, page.count);
+  at = putVarint(target, at, block.baseOffset - page.baseOffset);
+  return putVarint(target, at, block.createdUs - page.createdUs);
+}
+
+/** The varint of `ByteWriter`, of an integer in [0, 2^53). Returns the position behind it. */
+function putVarint(target: Uint8Array, from: number, value: number): number {
+  let at = from;
+  let rest = value;
+  assert(rest >= 0, () => `a link of ${value}`);
+  for (; rest >= 0x8000_0000; rest = Math.floor(rest / 128)) {
+    target[at] = (rest % 128) | 0x80;
+    at += 1;
+  }
+  for (; rest >= 0x80; rest >>>= 7) {
+    target[at] = (rest & 0x7f) | 0x80;
+    at += 1;
+  }
+  target[at] = rest;
+  return at + 1;
 }
 
 /**
@@ -185,15 +224,6 @@ function readPage(reader: ByteReader, block: LinkedBlock): PageLinks {
   const jump = (flags & PAGE_LINK.JUMP) === 0 ? undefined : readPageLink(reader, block);
   const jumpDepth = jump === undefined ? Math.max(0, depth - 1) : depth - reader.varint();
   return { depth, older, jump, jumpDepth };
-}
-
-function writePageLink(writer: ByteWriter, block: LinkedBlock, page: BlockRecord): void {
-  writer.varint(block.entryIndex - page.entryIndex);
-  writer.varint(page.blockStart);
-  writer.varint(page.blockSize);
-  writer.varint(page.count);
-  writer.varint(block.baseOffset - page.baseOffset);
-  writer.varint(block.createdUs - page.createdUs);
 }
 
 function readPageLink(reader: ByteReader, block: LinkedBlock): BlockRecord {

@@ -51,7 +51,13 @@ export {
   BLOCK_TRACE_ID_SIZE,
 } from './block.ts';
 export type { PayloadReader } from './block.ts';
-export { BLOCK_LINKS_MAX, readBlockLinks, readPageLinks, writeBlockLinks } from './block-links.ts';
+export {
+  BLOCK_LINKS_MAX,
+  BLOCK_LINKS_SIZE_MAX,
+  readBlockLinks,
+  readPageLinks,
+  writeBlockLinks,
+} from './block-links.ts';
 export type { BlockLinks, BlockRecord, LinkedBlock, PageLinks } from './block-links.ts';
 export { BLOCK_FRAME, BlockReader, payloadOf } from './block-reader.ts';
 export type { BlockAddress, BlockFrames } from './block-reader.ts';

@@ -1,26 +1,26 @@
 // The links of the next block of a partition (ADR 0010): to the blocks before it that are in memory, as
 // many as its number asks for, and for a page to older pages.
 
-import type { ByteWriter } from '@queen-ts/base';
 import { BLOCK_LINKS_MAX, writeBlockLinks } from '@queen-ts/protocol';
 import type { BlockRecord, LinkedBlock, PageLinks } from '@queen-ts/protocol';
 import type { BlockIndex } from '../tables/block-index.ts';
 import { isPage } from '../tables/block-tails.ts';
 
 /**
- * Writes the links of the block that is appended next to a partition; nothing when none is retained
- * before it. Only a page reads: two block headers at most.
+ * Writes the links of the block that is appended next to a partition to `target`, which has
+ * `BLOCK_LINKS_SIZE_MAX` bytes, and returns their size: 0 when no block is retained before it. Only a
+ * page reads: two block headers at most.
  */
 export function writeNextLinks(
-  writer: ByteWriter,
+  target: Uint8Array,
   index: BlockIndex,
   row: number,
   block: LinkedBlock,
-): void {
+): number {
   const number = index.tails.nextNumber(row);
-  if (number === 0) return;
+  if (number === 0) return 0;
   const records = index.newestBlocks(row, listedBlocks(number));
-  writeBlockLinks(writer, block, {
+  return writeBlockLinks(target, block, {
     records,
     page: isPage(number) ? pageLinks(index, row) : undefined,
   });

@@ -2,7 +2,7 @@
 // written and applied in one step, so the state always is what the entry so far makes of it.
 
 import { ByteWriter } from '@queen-ts/base';
-import { EntryWriter } from '@queen-ts/protocol';
+import { BLOCK_LINKS_SIZE_MAX, EntryWriter } from '@queen-ts/protocol';
 import type { Effect, LinkedBlock } from '@queen-ts/protocol';
 import { applyEffect } from '../apply/apply.ts';
 import type { EngineLimits } from '../limits.ts';
@@ -33,7 +33,7 @@ export class PlanContext {
   /** Passes of retention and of the cleanup of partitions. */
   readonly retention = new PartitionSweep();
   readonly cleanup = new PartitionSweep();
-  readonly #links = new ByteWriter({ capacity: 1024 });
+  readonly #links = new Uint8Array(BLOCK_LINKS_SIZE_MAX);
   #items = new Uint32Array(SCRATCH_ITEMS_MIN);
 
   constructor(state: State, limits: EngineLimits) {
@@ -50,9 +50,8 @@ export class PlanContext {
 
   /** Links of the next block of a partition, encoded; valid until the next call. */
   linksOf(row: number, block: LinkedBlock): Uint8Array {
-    this.#links.clear();
-    writeNextLinks(this.#links, this.state.blocks, row, block);
-    return this.#links.written();
+    const size = writeNextLinks(this.#links, this.state.blocks, row, block);
+    return this.#links.subarray(0, size);
   }
 
   /** Scratch for one command's item positions; valid until the next call. */

@@ -1,5 +1,10 @@
 import { ByteWriter, CodecError, SeededRng } from '@queen-ts/base';
-import { BLOCK_FORMAT_VERSION, BLOCK_HEADER_SIZE, BLOCK_LINKS_MAX } from '@queen-ts/protocol';
+import {
+  BLOCK_FORMAT_VERSION,
+  BLOCK_HEADER_SIZE,
+  BLOCK_LINKS_MAX,
+  BLOCK_LINKS_SIZE_MAX,
+} from '@queen-ts/protocol';
 import type { BlockRecord, PayloadReader } from '@queen-ts/protocol';
 import { describe, expect, test } from 'vitest';
 import { writeNextLinks } from '../plan/block-links.ts';
@@ -45,19 +50,19 @@ class Log implements PayloadReader {
       this.nowUs += 10;
       const { offset } = this.#tail(row);
       const block = { baseOffset: offset, createdUs: this.nowUs, entryIndex: this.entryIndex };
-      const links = new ByteWriter();
-      writeNextLinks(links, this.index, row, block);
+      const links = new Uint8Array(BLOCK_LINKS_SIZE_MAX);
+      const linksSize = writeNextLinks(links, this.index, row, block);
       const blockStart = writer.length;
       writer.u8(BLOCK_FORMAT_VERSION);
       writer.u8(0);
       writer.u16(0);
       writer.u32(count);
       writer.u32(row + 1000);
-      writer.u32(links.length);
+      writer.u32(linksSize);
       writer.uint53(offset);
       writer.uint53(this.nowUs);
       writer.reserve(16);
-      writer.raw(links.written());
+      writer.raw(links.subarray(0, linksSize));
       writer.reserve(count * 8);
       this.entries.set(this.entryIndex, writer.bytes);
       const record = { ...block, count, blockStart, blockSize: writer.length - blockStart };
