@@ -330,6 +330,22 @@ describe('a server that closes', () => {
 });
 
 describe('many exchanges', () => {
+  test('that are due at once wake over several turns of the event loop', async () => {
+    const fixture = await serve(AT_ONCE);
+    const clients: RawClient[] = [];
+    for (let i = 0; i < 150; i += 1) {
+      clients.push(await fixture.connect());
+      await clients[i]!.get('/wait');
+    }
+    await eventually(() => expect(fixture.asleepCount()).toBe(150));
+    for (const work of fixture.works) work.finish();
+    // All are due by now, and no turn has passed.
+    await Promise.resolve();
+    expect(fixture.asleepCount()).toBe(150 - 64);
+    for (const client of clients) expect((await client.answer()).json).toBe('there');
+    expect(fixture.asleepCount()).toBe(0);
+  });
+
   test.each([1, 2, 3, 4])('are answered each in its turn, with seed %i', async (seed) => {
     const rng = new SeededRng(seed);
     const pick = (count: number): number => rng.u32() % count;

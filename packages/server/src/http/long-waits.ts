@@ -35,6 +35,9 @@ export interface LongWaitLimits {
 /** Exchanges that go to sleep in one turn of the event loop. */
 const SLEEPS_A_TURN = 64;
 
+/** Exchanges that wake in one turn: thousands may be due at the same moment. */
+const WAKES_A_TURN = 64;
+
 /** One exchange. It is awake while it has `resume`, asleep while it has `request`. */
 interface Wait {
   readonly work: LongWork;
@@ -53,6 +56,9 @@ export class LongWaits {
   /** Those that may go to sleep, oldest first. */
   readonly #awake = new Set<Wait>();
   readonly #asleep = new Map<Socket, Wait>();
+  /** Due and asleep, until their turn comes. */
+  readonly #late: Wait[] = [];
+  #wakesLeft = WAKES_A_TURN;
   /** Set while its connection is being attached. */
   #waking: Wait | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -134,6 +140,26 @@ export class LongWaits {
   }
 
   #due(wait: Wait): void {
+    if (wait.request === undefined || this.#takeWake()) this.#finish(wait);
+    else this.#late.push(wait);
+  }
+
+  /** True when one more may wake in this turn. */
+  #takeWake(): boolean {
+    if (this.#wakesLeft === 0 || this.#late.length > 0) return false;
+    if (this.#wakesLeft === WAKES_A_TURN) setImmediate(() => this.#nextTurn());
+    this.#wakesLeft -= 1;
+    return true;
+  }
+
+  #nextTurn(): void {
+    const late = this.#late.splice(0, WAKES_A_TURN);
+    this.#wakesLeft = WAKES_A_TURN - late.length;
+    if (late.length > 0) setImmediate(() => this.#nextTurn());
+    for (const wait of late) this.#finish(wait);
+  }
+
+  #finish(wait: Wait): void {
     if (wait.request !== undefined && !this.#wake(wait, wait.request)) {
       wait.work.discard();
       return;
