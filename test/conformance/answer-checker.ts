@@ -63,7 +63,10 @@ export class AnswerChecker {
     if (operation !== undefined) this.#seen.add(operation.id);
     const place =
       operation?.id ?? `${method} ${matches.length > 0 ? 'of a known path' : 'of no path'}`;
-    const expected = operation?.responses[answer.status] ?? this.#common(answer.status, matches);
+    const expected =
+      operation === undefined
+        ? this.#common(answer.status, matches)
+        : operation.responses[answer.status];
     const problem =
       expected === undefined ? 'the status is not described' : this.#problem(answer, expected);
     if (problem === undefined) return undefined;
@@ -78,6 +81,8 @@ export class AnswerChecker {
   #common(status: number, matches: readonly KnownOperation[]): Response | undefined {
     const { responses } = this.#document.components;
     if (status === 405 && matches.length > 0) return responses['MethodNotAllowed'];
+    // A path whose segments cannot be decoded may be one of several.
+    if (status === 400 && matches.length > 0) return responses['BrokenRequest'];
     if (status === 404 && matches.length === 0) return responses['NoSuchRoute'];
     return undefined;
   }

@@ -48,6 +48,18 @@ describe('problemsOf', () => {
     expect(problems(reply)).toMatch(problem);
   });
 
+  it('lets only a client that talks on lose the end of a last answer', () => {
+    const broken: FuzzCase = { ...POP, expects: 'anything', afterwards: 'end' };
+    const cut: Partial<Reply> = {
+      answers: [],
+      end: 'closed',
+      rest: 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 9\r\n\r\n{',
+    };
+    expect(problems(cut, { ...broken, wire: ' '.repeat(1_000_000) })).toBe('');
+    expect(problems(cut, broken)).toMatch(/in the middle/);
+    expect(problems(cut, { ...POP, wire: ' '.repeat(1_000_000) })).toMatch(/in the middle/);
+  });
+
   it('lets a broken request end without an answer', () => {
     const broken: FuzzCase = { ...POP, expects: 'anything', afterwards: 'end' };
     expect(problems({ answers: [], end: 'closed' }, broken)).toBe('');

@@ -135,7 +135,7 @@ function commonResponses(): Record<string, ResponseObject> {
     },
     BrokenRequest: {
       description:
-        'The request is not valid HTTP (400), took too long (408), or its head is too large (431).',
+        'The request is not valid HTTP, or its path is not valid percent-encoded UTF-8 (400); it took too long (408), expects what is not known (417), or its head is too large (431).',
       content: { [JSON_TYPE]: { schema: referTo(ErrorEnvelope) } },
     },
   };
