@@ -106,6 +106,11 @@ export interface PopCommand {
   readonly subscription: Subscription;
   /** The conflation the request asked for, or undefined when it did not say (reference §2.6). */
   readonly conflation: boolean | undefined;
+  /**
+   * Only with `autoAck`: id of the key of the receiving node, empty without one. Messages that it cannot
+   * open stay where they are.
+   */
+  readonly keyId?: Uint8Array;
 }
 
 /** What an ack item says; the numbers are the wire of prepared commands. */

@@ -190,5 +190,12 @@ export type {
   TransactionRequest,
 } from './requests/transaction.ts';
 export { ackErrorText } from './ack-error-text.ts';
-export { NO_OPENER, SealBindings, SEALING } from './sealing.ts';
+export {
+  isSealed,
+  isSealedWith,
+  NO_OPENER,
+  SealBindings,
+  SEALED_KEY_ID,
+  SEALING,
+} from './sealing.ts';
 export type { PayloadOpener, SealPlace, Sealing } from './sealing.ts';

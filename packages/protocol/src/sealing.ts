@@ -44,6 +44,16 @@ export const NO_OPENER: PayloadOpener = {
   },
 };
 
+/** Where the id of the key stands in a sealed payload, and its size. */
+export const SEALED_KEY_ID = { START: 1, SIZE: 8 } as const;
+
+/** Whether a payload says that it was sealed with this key. `keyId` is empty without a key. */
+export function isSealedWith(sealed: Uint8Array, keyId: Uint8Array): boolean {
+  const { START, SIZE } = SEALED_KEY_ID;
+  if (keyId.length !== SIZE || sealed.length < START + SIZE) return false;
+  return keyId.every((byte, i) => sealed[START + i] === byte);
+}
+
 const BINDING_VERSION = 1;
 const KIND = { MINTED: 0, GIVEN: 1 } as const;
 const ID_SIZE = 16;

@@ -8,6 +8,7 @@ import { deferUntil } from '../readiness.ts';
 import type { State } from '../state.ts';
 import type { PlanContext } from './context.ts';
 import { newCursor, NO_ATTEMPT, NO_LEASE, readCursor } from './cursor-row.ts';
+import { holdsForeignKey } from './foreign-key.ts';
 import { seedOfGroup } from './groups.ts';
 import { takeSpans } from './spans.ts';
 
@@ -28,6 +29,8 @@ export interface Claiming {
   messageCount: number;
   isConflating: boolean;
   isConflict: boolean;
+  /** Whether it met messages that the node which asks cannot open. */
+  isForeign: boolean;
   /** What kept the last partition that had messages from being claimed. */
   reason: EmptyReason;
 }
@@ -68,6 +71,9 @@ export function claimPartition(
   const from = group.conflation ? end - 1 : start;
   const range = { row, from, toExclusive: Math.min(end, from + claiming.messagesLeft) };
   const { spans, toExclusive, sizeBytes } = takeSpans(state, range, claiming.bytesLeft);
+  if (holdsForeignKey(state, claiming.command, { queue: target.queue, spans })) {
+    return leaveForeign(state, claiming, target);
+  }
   const attempt = claiming.command.autoAck
     ? commit(context, cursor, toExclusive)
     : lease(context, claiming, target, { cursor, from: start, toExclusive });
@@ -84,6 +90,15 @@ export function claimPartition(
   claiming.bytesLeft = toExclusive < range.toExclusive ? 0 : claiming.bytesLeft - sizeBytes;
   claiming.partitionsLeft -= 1;
   return undefined;
+}
+
+/** Leaves a partition to those who can open its messages, and ends the call: others may be alike. */
+function leaveForeign(state: State, claiming: Claiming, { group, row }: ClaimTarget): EmptyReason {
+  const ordinal = state.partitions.ordinal.get(row);
+  if (group.isRegistered && ordinal < group.walkFrom) group.ready.push(ordinal);
+  claiming.isForeign = true;
+  claiming.partitionsLeft = 0;
+  return 'empty';
 }
 
 /** How many messages of a partition a claim would find, batch and size aside. */

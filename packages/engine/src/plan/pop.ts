@@ -11,6 +11,7 @@ import { answeredLeaseId, claimPartition, mayClaim } from './claim.ts';
 import type { Claiming } from './claim.ts';
 import type { PlanContext } from './context.ts';
 import { newCursor } from './cursor-row.ts';
+import { foreignKey } from './foreign-key.ts';
 import { ensureKnown, ensureRegistered, seedOfCall } from './groups.ts';
 import { queuesByLabels } from './labels.ts';
 import { ensureQueue } from './queues.ts';
@@ -36,11 +37,13 @@ export function planPop(context: PlanContext, command: PopCommand): PopOutcome |
     messageCount: 0,
     isConflating: false,
     isConflict: false,
+    isForeign: false,
     reason: 'empty',
     isCut: false,
   };
   if (context.state.maintenance.popPaused) claiming.reason = 'paused';
   else popScope(context, claiming);
+  if (claiming.isForeign && claiming.claims.length === 0) return foreignKey();
   return outcomeOf(claiming);
 }
 

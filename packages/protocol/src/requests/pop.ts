@@ -32,6 +32,8 @@ export interface PopContext {
   readonly defaultTimeoutMs: number;
   /** `subscriptionMode` of a pop that sends none (`DEFAULT_SUBSCRIPTION_MODE`). */
   readonly defaultSubscriptionMode: 'all' | 'new';
+  /** Id of this node's key, empty without one; absent where nothing is encrypted. */
+  readonly keyId?: Uint8Array;
 }
 
 /** A parsed pop. */
@@ -109,6 +111,7 @@ function readPop(
     leaseSeconds,
     subscription: readSubscription(group, query, context.defaultSubscriptionMode),
     conflation,
+    ...(autoAck && context.keyId !== undefined && { keyId: context.keyId }),
   };
   const boundedMs = Math.min(Math.max(1, timeoutMs), POP_TIMEOUT_MS_MAX);
   return { kind: 'request', command, wait, timeoutMs: boundedMs };

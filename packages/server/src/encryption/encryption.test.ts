@@ -168,6 +168,27 @@ describe('the wrong key', () => {
     },
   );
 
+  test.each([{ encryptionKey: OTHER_KEY }, { encryptionKey: undefined }])(
+    'takes nothing from a group that commits on delivery: %o',
+    async (config) => {
+      const wrong = nodeWith(config);
+      await push([{ queue: 'q', partition: 'p', payload: 'more' }]);
+      const query = 'autoAck=true&consumerGroup=g&partitions=9';
+      for (const path of [`${POP}/q?${query}`, `${POP}/q/partition/Default?${query}`]) {
+        for (let attempt = 0; attempt < 3; attempt += 1) {
+          const refused = await wrong.send('GET', path);
+          expect(refused).toMatchObject({
+            status: 503,
+            body: { code: 'encryption_key_mismatch' },
+          });
+        }
+      }
+      const { body } = await edge.send('GET', `${POP}/q?${query}`);
+      const { messages } = body as { messages: { data: unknown }[] };
+      expect(messages.map(({ data }) => data).toSorted()).toEqual(['more', 'secret']);
+    },
+  );
+
   test('shows no dead letter and replays none', async () => {
     await fileAll('q');
     const { id } = await firstLetter();

@@ -26,6 +26,8 @@ export interface EncryptionSettings {
   readonly storesPlaintextWithoutKey: boolean;
 }
 
+const NO_KEY_ID = new Uint8Array(0);
+
 /** A command that may bring messages. */
 type Pushing = PushCommand | TransactionCommand;
 
@@ -56,7 +58,12 @@ export class Encryption {
     this.#sealing = key === undefined ? keyless : SEALING.SEALED;
   }
 
-  /** The id of the key, undefined without one. */
+  /** The id of the key, empty without one. */
+  get keyIdBytes(): Uint8Array {
+    return this.#cipher?.keyIdBytes ?? NO_KEY_ID;
+  }
+
+  /** The id of the key as text, undefined without one. */
   get keyId(): string | undefined {
     return this.#cipher?.keyId;
   }

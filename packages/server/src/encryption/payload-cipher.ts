@@ -8,7 +8,7 @@
 //   21     16    authentication tag over the ciphertext and what the payload is bound to
 //   37     n     ciphertext of the n bytes that were pushed
 
-import { BrokerError } from '@queen-ts/protocol';
+import { BrokerError, isSealedWith, SEALED_KEY_ID } from '@queen-ts/protocol';
 import type { PayloadOpener } from '@queen-ts/protocol';
 import {
   createCipheriv,
@@ -27,8 +27,8 @@ export const SEAL_SIZE = 37;
 
 const CIPHER = 'aes-256-gcm';
 const VERSION = 1;
-const KEY_ID_START = 1;
-const NONCE_START = 9;
+const KEY_ID_START = SEALED_KEY_ID.START;
+const NONCE_START = KEY_ID_START + SEALED_KEY_ID.SIZE;
 const TAG_START = 21;
 const NONCE_SIZE = TAG_START - NONCE_START;
 
@@ -50,7 +50,12 @@ export class PayloadCipher implements PayloadOpener {
     this.#keyId = keyId.subarray(0, NONCE_START - KEY_ID_START);
   }
 
-  /** The id of the key, 16 hex digits: it tells keys apart and nothing about them. */
+  /** The id of the key: it tells keys apart and nothing about them. */
+  get keyIdBytes(): Uint8Array {
+    return this.#keyId;
+  }
+
+  /** The same as 16 hex digits. */
   get keyId(): string {
     return hex(this.#keyId);
   }
@@ -70,7 +75,7 @@ export class PayloadCipher implements PayloadOpener {
 
   holdsKeyOf(sealed: Uint8Array): boolean {
     if (sealed.length < SEAL_SIZE || sealed[0] !== VERSION) return false;
-    return this.#keyId.every((byte, i) => sealed[KEY_ID_START + i] === byte);
+    return isSealedWith(sealed, this.#keyId);
   }
 
   open(sealed: Uint8Array, binding: Uint8Array): Uint8Array {

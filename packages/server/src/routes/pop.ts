@@ -60,6 +60,7 @@ class PopHandler {
       tenant: DEFAULT_TENANT,
       defaultTimeoutMs: edge.config.popTimeoutMs,
       defaultSubscriptionMode: edge.config.defaultSubscriptionMode,
+      keyId: edge.encryption.keyIdBytes,
     };
   }
 
