@@ -19,6 +19,9 @@ import { ensureQueue } from './queues.ts';
 /** Ordinals that a walk looks at while the ring is empty, and before each look into a ring that is not. */
 const WALK_STEPS = { EMPTY: 64, BUSY: 4 } as const;
 
+/** What a block header that a claim reads counts for, in partitions that were looked at in vain. */
+const SCANS_PER_READ = 32;
+
 /** Plans a pop. */
 export function planPop(context: PlanContext, command: PopCommand): PopOutcome | Refused {
   const refusal = refuse(command);
@@ -78,7 +81,9 @@ function popQueue(context: PlanContext, claiming: Claiming, queue: QueueState): 
   while (mayClaimMore(claiming)) {
     const row = nextCandidate(context, claiming, group);
     if (row === 0) break;
+    const readsBefore = state.blocks.reads;
     const reason = claimPartition(context, claiming, { queue, group, row, seed: undefined });
+    claiming.scansLeft -= (state.blocks.reads - readsBefore) * SCANS_PER_READ;
     if (reason === undefined) continue;
     claiming.scansLeft -= 1;
     noteReason(claiming, reason);

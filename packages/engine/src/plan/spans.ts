@@ -15,6 +15,9 @@ const BLOCK_OVERHEAD_BYTES = 4096;
 /** A larger block of which only a part is wanted is measured message by message. */
 const MEASURED_BLOCK_BYTES_MIN = 64 * 1024;
 
+/** Block headers that one call reads at most to find blocks; what was found so far is taken then. */
+const HEADERS_READ_MAX = 256;
+
 /** Spans without a gap, and what they count for. */
 export interface TakenSpans {
   readonly spans: readonly BlockSpan[];
@@ -24,7 +27,7 @@ export interface TakenSpans {
 
 /**
  * Takes messages from `from` on: one at least, and further ones below `toExclusive` while they fit
- * into `sizeBytesMax`. All of them must be retained.
+ * into `sizeBytesMax` and are found with a bounded number of reads. All of them must be retained.
  * @param range `blockOverheadBytes` is what each block counts for besides its messages.
  */
 export function takeSpans(
@@ -40,6 +43,7 @@ export function takeSpans(
   const { blocks } = state;
   const { row, from, toExclusive, blockOverheadBytes = BLOCK_OVERHEAD_BYTES } = range;
   const spans: BlockSpan[] = [];
+  const readsEnd = blocks.reads + HEADERS_READ_MAX;
   let sizeBytes = 0;
   let offset = from;
   let block = storedBlock(blocks.firstAtOrAfter(row, from), from);
@@ -51,7 +55,7 @@ export function takeSpans(
     if (count > 0) spans.push(spanOf(block, first, count));
     sizeBytes += part.sizeBytes + blockOverheadBytes;
     offset += count;
-    if (count < wanted || offset === toExclusive) break;
+    if (count < wanted || offset === toExclusive || blocks.reads >= readsEnd) break;
     block = storedBlock(blocks.next(row, block), offset);
   }
   return { spans, toExclusive: offset, sizeBytes };
