@@ -1,6 +1,7 @@
 // The broker of one member as its clients see it: plans here while this node leads, and asks the leader
 // otherwise. A request keeps its ids over all attempts, so a change of leader repeats nothing.
 
+import { UuidMinter } from '@queen-ts/base';
 import type { Clock, Rng } from '@queen-ts/base';
 import type { EngineView, Read } from '@queen-ts/engine';
 import type {
@@ -45,6 +46,7 @@ import { CALL, decodeAnswer } from './peer-calls.ts';
 import type { PeerAnswer, PopCall, SubmitCall } from './peer-calls.ts';
 import { ANSWER_MARGIN_US } from './peer-service.ts';
 import { encodeValue } from './peer-values.ts';
+import { PopAttempts } from './pop-attempts.ts';
 import { missingBlocks, newestIndexOf, OverlaidPayloads } from './remote-payloads.ts';
 import { attemptFailure } from './attempt-failure.ts';
 
@@ -73,6 +75,8 @@ interface Attempts<T> {
   readonly signal?: CancelSignal;
   here(): Promise<T>;
   there(leader: NodeId): Promise<T>;
+  /** Called between an attempt that may have had an effect and the next one. */
+  again?(): Promise<void>;
 }
 
 /** See the head of the file. */
@@ -82,12 +86,14 @@ export class MemberBroker implements Broker {
   readonly #fetched = new WeakMap<PopOutcome, PayloadReader>();
   /** Aborts the pops of this node's clients when it stops. */
   readonly #waiting = new Set<Cancellation>();
+  readonly #ids: UuidMinter;
   #isStopping = false;
   #forwardedTotal = 0;
 
   constructor(parts: MemberBrokerParts) {
     this.#parts = parts;
     this.#budget = new ForwardBudget(parts.limits);
+    this.#ids = new UuidMinter(parts.clock, parts.rng);
   }
 
   /** Requests sent to another member so far, attempts counted. */
@@ -160,20 +166,8 @@ export class MemberBroker implements Broker {
       local.release(leaseId);
       return;
     }
-    const command: Command = { kind: 'release', leaseId };
-    const deadlineUs = clock.monotonicUs() + RELEASE_US;
-    const bytes = encodeValue({ command, requestId: undefined } satisfies SubmitCall);
-    this.#attempt<unknown>({
-      deadlineUs,
-      kind: command.kind,
-      here: () => {
-        local.release(leaseId);
-        return Promise.resolve();
-      },
-      there: (leader) =>
-        this.#ask(leader, { kind: CALL.SUBMIT, bytes }, { lane: 'settle', deadlineUs }),
-      // Not delivered: the lease ends by itself when its time is over.
-    }).catch(() => {});
+    // Not delivered: the lease ends by itself when its time is over.
+    this.#giveBack(leaseId, clock.monotonicUs() + RELEASE_US).catch(() => {});
   }
 
   async read<T>(read: (view: EngineView) => Read<T>, options: ReadOptions): Promise<T> {
@@ -212,34 +206,51 @@ export class MemberBroker implements Broker {
   async #pop(command: PopCommand, options: PopOptions): Promise<Outcome> {
     const { local } = this.#parts;
     const { deadlineUs, wait, signal } = options;
-    // A claim is recognised by its lease; without one the request needs a name.
-    const minted = command.autoAck ? this.#mintRequestId() : undefined;
-    const requestId = options.requestId ?? minted;
-    const call: PopCall = { command, wait, requestId };
-    let bytes: Uint8Array | undefined;
-    const outcome = await this.#attempt({
+    const attempts = new PopAttempts(command, () => this.#ids.mint(1));
+    // What commits at once is recognised by the request's name; a claim is given back by its lease.
+    const requestId = options.requestId ?? this.#mintRequestId();
+    try {
+      return await this.#attempt({
+        deadlineUs,
+        kind: 'pop',
+        signal,
+        again: async () => {
+          for (const leaseId of attempts.doubt()) await this.#giveBack(leaseId, deadlineUs);
+        },
+        here: () => local.pop(attempts.begin(), { deadlineUs, wait, signal, requestId }),
+        there: async (leader) => {
+          const call: PopCall = { command: attempts.begin(), wait, requestId };
+          const request = { kind: CALL.POP, bytes: encodeValue(call) };
+          const answer = await this.#ask(leader, request, { lane: 'pop', deadlineUs, signal });
+          const value = answer.value as Outcome;
+          // Also an empty pop may have done something: created its queue.
+          await this.#catchUp(answer.index, deadlineUs);
+          if (value.kind === 'pop') await this.#fetchPayloads(value, { leader, deadlineUs });
+          return value;
+        },
+      });
+    } catch (error) {
+      // Nobody gets an answer any more: whatever was claimed, also while this was on its way, goes back.
+      for (const leaseId of attempts.doubt()) this.release(leaseId);
+      throw error;
+    }
+  }
+
+  /** Resolves once the leader has the release: what it plans later finds the claim gone. */
+  #giveBack(leaseId: Id128, deadlineUs: number): Promise<unknown> {
+    const { local } = this.#parts;
+    const command: Command = { kind: 'release', leaseId };
+    const bytes = encodeValue({ command, requestId: undefined } satisfies SubmitCall);
+    return this.#attempt<unknown>({
       deadlineUs,
-      kind: 'pop',
-      signal,
-      here: () => local.pop(command, { deadlineUs, wait, signal, requestId }),
-      there: async (leader) => {
-        bytes ??= encodeValue(call);
-        const options = { lane: 'pop', deadlineUs, signal } as const;
-        const answer = await this.#ask(leader, { kind: CALL.POP, bytes }, options).catch(
-          (error: unknown) => {
-            // The claim may have been made, and its answer crossed our leaving.
-            if (signal.aborted && !command.autoAck) this.release(command.leaseId);
-            throw error;
-          },
-        );
-        const value = answer.value as Outcome;
-        // Also an empty pop may have done something: created its queue.
-        await this.#catchUp(answer.index, deadlineUs);
-        if (value.kind === 'pop') await this.#fetchPayloads(value, { leader, deadlineUs });
-        return value;
+      kind: command.kind,
+      here: () => {
+        local.release(leaseId);
+        return Promise.resolve();
       },
+      there: (leader) =>
+        this.#ask(leader, { kind: CALL.SUBMIT, bytes }, { lane: 'settle', deadlineUs }),
     });
-    return outcome;
   }
 
   /** Makes sure that what was claimed can be read here; gives it back when it cannot. */
@@ -285,6 +296,7 @@ export class MemberBroker implements Broker {
     for (;;) {
       const seen = watch.changes;
       const { leaderId } = local;
+      let mayHaveActed = false;
       try {
         if (local.isLeader) return await attempts.here();
         if (leaderId !== 0) return await attempts.there(leaderId);
@@ -292,7 +304,8 @@ export class MemberBroker implements Broker {
         if (local.failure !== undefined) throw error;
         const failure = attemptFailure(error);
         if (failure.isFinal) throw failure.error;
-        isInDoubt ||= failure.isInDoubt;
+        mayHaveActed = failure.isInDoubt;
+        isInDoubt ||= mayHaveActed;
       }
       if (local.failure !== undefined) throw nodeFailed(local.failure);
       if (signal?.aborted === true) throw clientLeft();
@@ -302,6 +315,7 @@ export class MemberBroker implements Broker {
       if (this.#isStopping) throw nodeStopping();
       if (isOver) throw notPlanned(local.leaderId !== 0);
       await watch.next(seen, deadlineUs);
+      if (mayHaveActed) await attempts.again?.();
     }
   }
 

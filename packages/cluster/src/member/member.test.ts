@@ -133,6 +133,35 @@ describe('a change of leader', () => {
     expect(expectKind(again, 'pop').claims).toEqual([]);
   });
 
+  test('claims once for a pop whose first answer was lost, and lets it keep the claim', async () => {
+    const cluster = await TestMembers.start();
+    const { leader } = cluster;
+    const [follower, third] = cluster.followers as [Member, Member];
+    await cluster.finish(cluster.push(leader, 'a'));
+    const popped = cluster.pop(follower);
+    // The leader has claimed, and the connection breaks before its answer is here.
+    await cluster.time.pass(700);
+    cluster.isolate(follower);
+    await cluster.time.pass(50_000);
+    cluster.heal(follower);
+    const outcome = expectKind(await cluster.finish(popped, 10_000_000), 'pop');
+    expect(outcome.claims.map(({ deliveryAttempt }) => deliveryAttempt)).toEqual([1]);
+    // What was given back for the first attempt is not what the second one has.
+    const other = expectKind(await cluster.finish(cluster.pop(third)), 'pop');
+    expect(other).toMatchObject({ claims: [], emptyReason: 'leased' });
+  });
+
+  test('finds the claim of a pop free that was made at the old leader', async () => {
+    const cluster = await TestMembers.start();
+    const old = cluster.leader;
+    const [follower] = cluster.followers as [Member];
+    await cluster.finish(cluster.push(old, 'a'));
+    const popped = cluster.pop(follower);
+    await cluster.time.pass(700);
+    cluster.isolate(old);
+    expect(delivered(follower, await cluster.finish(popped, 10_000_000))).toEqual([0]);
+  });
+
   test('lets a waiting pop wait at the next leader', async () => {
     const cluster = await TestMembers.start();
     const old = cluster.leader;
