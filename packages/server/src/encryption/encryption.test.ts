@@ -185,7 +185,7 @@ describe('the wrong key', () => {
       }
       const { body } = await edge.send('GET', `${POP}/q?${query}`);
       const { messages } = body as { messages: { data: unknown }[] };
-      expect(messages.map(({ data }) => data).toSorted()).toEqual(['more', 'secret']);
+      expect(new Set(messages.map(({ data }) => data))).toEqual(new Set(['more', 'secret']));
     },
   );
 
