@@ -19,6 +19,9 @@ import type { TableGuard } from './table-guard.ts';
  */
 const RECLAIM_SHARE = 0.25;
 
+/** What is rewritten in one go, about. */
+const RECLAIM_STEP_BYTES = 134_217_728;
+
 /** An empty range: compacting it only writes what is in memory into a table. */
 const NOWHERE = logKey(ORIGIN_INDEX, 0);
 
@@ -128,10 +131,16 @@ export class LevelLogArchive implements LogArchive {
     if (bytes === 0) return true;
     // LevelDB reads what it rewrites, and may end the process where a table is damaged.
     if (guard.uncheckedCount > 0) return false;
-    const range = [logKey(from, 0), logKey(to + 1, 0)] as const;
     try {
-      if (bytes < RECLAIM_SHARE * (await db.approximateSize(...range))) return false;
-      await db.compactRange(...range);
+      const sizeBytes = await db.approximateSize(logKey(from, 0), logKey(to + 1, 0));
+      if (bytes < RECLAIM_SHARE * sizeBytes) return false;
+      // In steps, so that closing does not wait for all of it.
+      const stepCount = Math.ceil(sizeBytes / RECLAIM_STEP_BYTES);
+      const step = Math.ceil((to + 1 - from) / Math.max(1, stepCount));
+      for (let at = from; at <= to; at += step) {
+        if (this.#isClosed) return false;
+        await db.compactRange(logKey(at, 0), logKey(Math.min(at + step, to + 1), 0));
+      }
     } catch (error) {
       throw latch.trip(`compacting ${path}`, error);
     }

@@ -21,7 +21,7 @@ import { purgePageKey } from './keys.ts';
 import type { LogWrite } from './log-database.ts';
 
 /** Records that one page speaks of. */
-export const PURGE_PAGE_RECORDS = 32_768;
+const PURGE_PAGE_RECORDS = 32_768;
 
 const VERSION = 1;
 const HEADER_BYTES = 8;
