@@ -10,6 +10,9 @@ import type { DiskBugs } from './disk-bugs.ts';
 import { callPeer } from './peer-call.ts';
 import { SimNode } from './sim-node.ts';
 
+/** Events of one run; ordinary ones need a few ten thousand. */
+const EVENTS_MAX = 500_000;
+
 /** A cluster that is founded by some of its nodes; the others may join it later. */
 export class Cluster {
   readonly world: World;
@@ -55,7 +58,12 @@ export class Cluster {
     const { world, observer } = this;
     await world.time.run({
       untilUs,
-      isOver: () => world.violation !== undefined || isOver(),
+      isOver: () => {
+        if (world.time.eventCount > EVENTS_MAX) {
+          world.violate('liveness', `more than ${EVENTS_MAX} events: something spins`);
+        }
+        return world.violation !== undefined || isOver();
+      },
       afterEvent: (nodeId) => observer.look(nodeId),
     });
   }

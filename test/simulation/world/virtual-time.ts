@@ -29,6 +29,7 @@ export class VirtualTime {
   readonly counts: EventCounts = { message: 0, timer: 0, disk: 0, client: 0, turn: 0, fault: 0 };
   readonly #heap: SimEvent[] = [];
   #nowUs = 0;
+  #eventCount = 0;
   #order = 0;
   #fingerprint = 0x811c9dc5;
 
@@ -39,6 +40,11 @@ export class VirtualTime {
   /** Stands for every event so far with its time: equal in equal runs. */
   get fingerprint(): number {
     return this.#fingerprint >>> 0;
+  }
+
+  /** How many events have run. */
+  get eventCount(): number {
+    return this.#eventCount;
   }
 
   /** Lets something happen after a delay of `delayUs` >= 0. */
@@ -77,6 +83,7 @@ export class VirtualTime {
       if (run === undefined) continue;
       this.#nowUs = event.atUs;
       this.counts[event.kind] += 1;
+      this.#eventCount += 1;
       this.#mix(event);
       run();
       await drainMicrotasks();
