@@ -9,11 +9,13 @@ import { F64Column, U32Column, U48Column } from './chunked-columns.ts';
 import type { FrozenColumn } from './chunked-columns.ts';
 import { RowAllocator } from './row-allocator.ts';
 
+const NUMBER_MAX = 2 ** 32 - 1;
+
 /** What a partition row holds. */
 export interface BlockTail {
   /** Newest block, without the time: that of the partition's newest append. */
   readonly newest: Omit<BlockRecord, 'createdUs' | 'baseOffset'>;
-  /** Blocks since the partition was empty, the newest included, minus one; modulo 2^32. */
+  /** Blocks since the partition was empty, the newest included, minus one; after 2^32 - 1 comes 32. */
   readonly number: number;
   /** Retained blocks, >= 1. */
   readonly retained: number;
@@ -101,7 +103,10 @@ export class BlockTails {
 
   /** Number that the next block gets. */
   nextNumber(row: number): number {
-    return this.count(row) === 0 ? 0 : (this.#number.get(row) + 1) >>> 0;
+    if (this.count(row) === 0) return 0;
+    const number = this.#number.get(row);
+    // Never 0 again: only the first block has none before it. Pages stay in step.
+    return number === NUMBER_MAX ? BLOCK_LINKS_MAX : number + 1;
   }
 
   /** Makes a block the newest one. */
