@@ -21,6 +21,7 @@ import type {
 import type { EngineView, Read } from '@queen-ts/engine';
 import type { AppendMark, WaitOptions } from './append-watch.ts';
 import type { CheckpointStatus } from './checkpoint-job.ts';
+import type { LogUpkeepCounters } from './log-upkeep/log-upkeep.ts';
 
 /** Commands that a client may send, other than pops. */
 export type WriteCommand =
@@ -92,6 +93,8 @@ export interface BrokerStatus {
   readonly cursors: number;
   readonly deadLetters: number;
   readonly checkpoints: CheckpointStatus;
+  /** What happened to the log beside appending. */
+  readonly log: LogUpkeepCounters;
 }
 
 /**

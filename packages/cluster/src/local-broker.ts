@@ -39,7 +39,7 @@ import { Leadership } from './leadership.ts';
 import type { BrokerLimits } from './limits.ts';
 import type { LogLimits } from './log-upkeep/limits.ts';
 import { LogUpkeep } from './log-upkeep/log-upkeep.ts';
-import type { LogUpkeepCounters, SnapshotParts } from './log-upkeep/log-upkeep.ts';
+import type { SnapshotParts } from './log-upkeep/log-upkeep.ts';
 import type { NodeBroker } from './node-broker.ts';
 import { PlanLoop } from './plan-loop.ts';
 import { RaftDriver } from './raft-driver.ts';
@@ -226,10 +226,6 @@ export class LocalBroker implements NodeBroker {
     return this.#log.serve(from, bytes);
   }
 
-  logUpkeep(): LogUpkeepCounters {
-    return this.#log.counters();
-  }
-
   receive(message: Message): void {
     if (this.#failure !== undefined || this.#isStopped) return;
     this.#leadership.arrived(message);
@@ -363,6 +359,7 @@ export class LocalBroker implements NodeBroker {
       cursors,
       deadLetters,
       checkpoints: this.#checkpoints.status,
+      log: this.#log.counters(),
     };
   }
 

@@ -10,7 +10,6 @@ import type {
   TransferResult,
 } from '@queen-ts/raft';
 import type { Broker } from './broker.ts';
-import type { LogUpkeepCounters } from './log-upkeep/log-upkeep.ts';
 import type { ReplicaView } from './replica.ts';
 
 /** A node that takes requests and the messages of its peers. */
@@ -22,8 +21,6 @@ export interface NodeBroker extends Broker {
    * when it cannot be understood, and when the node has failed.
    */
   receiveSnapshot(from: NodeId, bytes: Uint8Array): Promise<Uint8Array>;
-  /** What happened to the log beside appending, for metrics. */
-  logUpkeep(): LogUpkeepCounters;
   /** Bulk messages to this peer were lost. */
   unreachable(to: NodeId): void;
   /** This node's copy of the state, to compare digests with those of its peers (I9). Read-only. */

@@ -111,7 +111,7 @@ describe('the archive', () => {
       const { live, dead } = history.readAll(cluster, id);
       expect(live).toBeGreaterThan(10);
       expect(dead).toBeGreaterThan(50);
-      const { purgedRecordsTotal, purgedBytesTotal, reclaimsTotal } = broker.logUpkeep();
+      const { purgedRecordsTotal, purgedBytesTotal, reclaimsTotal } = broker.status().log;
       expect(purgedRecordsTotal).toBe(dead);
       expect(purgedBytesTotal).toBeGreaterThan(10_000);
       expect(reclaimsTotal).toBeGreaterThan(0);

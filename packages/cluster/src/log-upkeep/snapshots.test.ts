@@ -91,7 +91,7 @@ describe('a member that was away while the log was cut', () => {
     cluster.isolated.delete(away);
     await clientOf(cluster).push(60);
     await cluster.time.pass(5_000_000);
-    expect(cluster.brokers.get(away)!.logUpkeep().snapshotsInstalledTotal).toBe(1);
+    expect(cluster.brokers.get(away)!.status().log.snapshotsInstalledTotal).toBe(1);
     expectAgreement(cluster);
     expectAllReadable(cluster, away);
     // It can lead: everything it needs is there.
@@ -115,9 +115,9 @@ describe('a member that was away while the log was cut', () => {
     }
     cluster.onSnapshotCall = () => {};
     await cluster.time.pass(10_000_000);
-    expect(cluster.brokers.get(away)!.logUpkeep().snapshotsInstalledTotal).toBe(1);
+    expect(cluster.brokers.get(away)!.status().log.snapshotsInstalledTotal).toBe(1);
     expect(calls).toBeGreaterThan(20);
-    const { snapshotsSentTotal, snapshotsFailedTotal } = cluster.leader().broker.logUpkeep();
+    const { snapshotsSentTotal, snapshotsFailedTotal } = cluster.leader().broker.status().log;
     expect([snapshotsSentTotal, snapshotsFailedTotal]).toEqual([1, 0]);
     expectAgreement(cluster);
   });
@@ -135,7 +135,7 @@ describe('a member that was away while the log was cut', () => {
     expect(cluster.brokers.has(away)).toBe(false);
     await cluster.restart(away);
     await cluster.time.pass(60_000_000);
-    expect(cluster.brokers.get(away)!.logUpkeep().snapshotsInstalledTotal).toBe(1);
+    expect(cluster.brokers.get(away)!.status().log.snapshotsInstalledTotal).toBe(1);
     expectAgreement(cluster);
   });
 
@@ -152,7 +152,7 @@ describe('a member that was away while the log was cut', () => {
     await cluster.time.pass(60_000_000);
     expect(cluster.leader().id).not.toBe(old);
     expect(new Set(senders)).toEqual(new Set([old, cluster.leader().id]));
-    expect(cluster.brokers.get(away)!.logUpkeep().snapshotsInstalledTotal).toBe(1);
+    expect(cluster.brokers.get(away)!.status().log.snapshotsInstalledTotal).toBe(1);
     cluster.isolated.delete(old);
     await clientOf(cluster).push(5);
     await cluster.time.pass(60_000_000);
@@ -168,7 +168,7 @@ describe('a member that was away while the log was cut', () => {
     await cluster.restart(away);
     await clientOf(cluster).push(20);
     await cluster.time.pass(5_000_000);
-    expect(cluster.brokers.get(away)!.logUpkeep().snapshotsInstalledTotal).toBe(0);
+    expect(cluster.brokers.get(away)!.status().log.snapshotsInstalledTotal).toBe(0);
     expectAgreement(cluster);
     expectAllReadable(cluster, away);
   });
@@ -189,8 +189,8 @@ describe('a member that was away for a moment', () => {
     await client.push(100);
     cluster.isolated.delete(away);
     await cluster.time.pass(5_000_000);
-    expect(cluster.brokers.get(leader)!.logUpkeep().snapshotsSentTotal).toBe(0);
-    expect(cluster.brokers.get(leader)!.logUpkeep().logFirstIndex).toBe(1);
+    expect(cluster.brokers.get(leader)!.status().log.snapshotsSentTotal).toBe(0);
+    expect(cluster.brokers.get(leader)!.status().log.logFirstIndex).toBe(1);
     expectAgreement(cluster);
   });
 });

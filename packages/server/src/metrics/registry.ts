@@ -5,6 +5,7 @@ import type { CheckpointStatus } from '@queen-ts/cluster';
 import { Registry } from 'prom-client';
 import type { Edge } from '../edge.ts';
 import { counter, gauge, labelledCounter, labelledGauge } from './families.ts';
+import { addLogUpkeep } from './log-upkeep.ts';
 
 /** Builds a registry of its own for `edge`: two nodes in one process do not mix. */
 export function createRegistry(edge: Edge): Registry {
@@ -14,6 +15,7 @@ export function createRegistry(edge: Edge): Registry {
   addAdmission(registry, edge);
   addLog(registry, edge);
   addCheckpoints(registry, edge);
+  addLogUpkeep(registry, edge.broker);
   addState(registry, edge);
   return registry;
 }

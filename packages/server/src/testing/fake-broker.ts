@@ -103,6 +103,17 @@ export class FakeBroker implements Broker {
         ageUs: 30_000_000,
         uncoveredBytes: 800,
       },
+      log: {
+        logFirstIndex: 5,
+        purgedRecordsTotal: 3,
+        purgedBytesTotal: 900,
+        reclaimsTotal: 2,
+        snapshotsSending: 1,
+        snapshotsSentTotal: 8,
+        snapshotsFailedTotal: 7,
+        snapshotsInstalledTotal: 1,
+        isReceivingSnapshot: true,
+      },
       ...this.statusFields,
     };
   }
