@@ -19,7 +19,12 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['packages/*/src/**/*.test.ts', 'test/*.test.ts', 'test/histories/**/*.test.ts'],
+          include: [
+            'packages/*/src/**/*.test.ts',
+            'test/*.test.ts',
+            'test/histories/**/*.test.ts',
+            'bench/**/*.test.ts',
+          ],
           maxWorkers: '100%',
           // Groups run in ascending order, never beside each other.
           sequence: { groupOrder: 1 },

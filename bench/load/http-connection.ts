@@ -17,7 +17,7 @@ export interface RawAnswer {
 }
 
 const NO_ANSWER: RawAnswer = { status: 0, body: Buffer.alloc(0) };
-const EMPTY = Buffer.alloc(0);
+const EMPTY: Buffer = Buffer.alloc(0);
 
 /** One keep-alive connection; dials again after it broke. */
 export class HttpConnection {
@@ -25,7 +25,7 @@ export class HttpConnection {
   readonly #port: number;
   readonly #timeoutMs: number;
   #socket: Socket | undefined;
-  #received = EMPTY;
+  #received: Buffer = EMPTY;
   #resolve: ((answer: RawAnswer) => void) | undefined;
 
   /** @param timeoutMs longest wait for an answer, which then counts as none. */

@@ -1,6 +1,6 @@
 // Latencies and counts of one thread, handed over once a second.
 
-import { build, decodeFromCompressedBase64 } from 'hdr-histogram-js';
+import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import type { Histogram } from 'hdr-histogram-js';
 
 /** What is timed. `endToEnd`: from the scheduled push to the receipt by a consumer. */
@@ -70,7 +70,7 @@ export class Recorder {
     const latencies: Partial<Record<Operation, string>> = {};
     for (const [operation, histogram] of this.#histograms) {
       counts[operation] = histogram.totalCount;
-      latencies[operation] = histogram.encodeIntoCompressedBase64();
+      latencies[operation] = encodeIntoCompressedBase64(histogram);
       histogram.reset();
     }
     const { pushedMessages, poppedMessages, ackedMessages } = this;

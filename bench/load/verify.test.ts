@@ -1,7 +1,7 @@
 // The load generator must notice what it says it checks.
 
 import { expect, it } from 'vitest';
-import { isSound, verify } from '../bench/load/verify.ts';
+import { isSound, verify } from './verify.ts';
 
 const PUSHED = [{ partition: 0, count: 4, isRepeated: false }];
 
