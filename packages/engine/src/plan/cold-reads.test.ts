@@ -1,3 +1,5 @@
+// What planning reads of the log when no place of a block is in memory: few headers, and a bounded number.
+
 import { describe, expect, test } from 'vitest';
 import type { Outcome, PopOutcome } from '@queen-ts/protocol';
 import type { Engine } from '../engine.ts';
