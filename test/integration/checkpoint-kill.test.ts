@@ -129,13 +129,15 @@ async function recover(path: string) {
   partitions.numbers.forEach((_, row) => {
     tails.set(partitions.names.nameText(row), partitions.tail.get(row));
   });
+  // Rows of old blocks are read from the log.
+  const rows = dump(engine);
   await directory.close();
   expect(directory.warnings).toEqual([]);
   const { rememberedIds } = engine.counters();
   return {
     index: loaded?.meta.index ?? 0,
     digest: engine.digest(),
-    rows: dump(engine),
+    rows,
     rememberedIds,
     tails,
   };
