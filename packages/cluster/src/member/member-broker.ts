@@ -88,17 +88,11 @@ export class MemberBroker implements Broker {
   readonly #waiting = new Set<Cancellation>();
   readonly #ids: UuidMinter;
   #isStopping = false;
-  #forwardedTotal = 0;
 
   constructor(parts: MemberBrokerParts) {
     this.#parts = parts;
     this.#budget = new ForwardBudget(parts.limits);
     this.#ids = new UuidMinter(parts.clock, parts.rng);
-  }
-
-  /** Requests sent to another member so far, attempts counted. */
-  get forwardedTotal(): number {
-    return this.#forwardedTotal;
   }
 
   get payloads(): PayloadReader {
@@ -328,7 +322,6 @@ export class MemberBroker implements Broker {
     const { transport } = this.#parts;
     const { lane, signal } = options;
     const deadlineUs = options.deadlineUs + ANSWER_MARGIN_US;
-    this.#forwardedTotal += 1;
     const bytes = await this.#budget.within(lane, request.bytes.length, () =>
       transport.request(to, request, { deadlineUs, ...(signal !== undefined && { signal }) }),
     );
