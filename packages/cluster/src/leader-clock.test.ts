@@ -178,14 +178,20 @@ describe('LogTime', () => {
     expect(clock.nowUs() - time.nowUs()!).toBeLessThan(100);
   });
 
-  it('keeps what it knew better than the first stamps of a leader that lets the time stand still', () => {
+  it('follows a new leader that learned of the time too late to know it well', () => {
     const source = manualClock(HOUR_US, 100);
     const time = new LogTime(source);
     time.know(HOUR_US, 2);
-    const clock = new LeaderClock(source, { floorUs: HOUR_US - 200_000, logUs: HOUR_US });
-    time.arrived(appendOf(clock.stampUs()));
-    source.state.monotonicUs += 450_000;
-    expect(time.nowUs()).toBe(clock.runningUs());
+    const late = { floorUs: HOUR_US - 2_000_000, logUs: HOUR_US - 900_000 };
+    const clock = new LeaderClock(source, late);
+    for (let index = 1; index <= 9; index += 1) {
+      time.arrived(appendOf(clock.stampUs(), { index, commitIndex: index - 1 }));
+      expect(time.nowUs()).toBeLessThanOrEqual(clock.nowUs());
+      source.state.monotonicUs += 100_000;
+      source.state.wallUs += 100_000;
+      expect(time.nowUs()).toBeLessThanOrEqual(clock.nowUs());
+    }
+    expect(clock.nowUs() - time.nowUs()!).toBeLessThan(100);
   });
 
   it('goes on with what a leadership left, also one that ended while the time stood still', () => {
@@ -214,7 +220,9 @@ describe('LogTime', () => {
   it('gives in to entries that seem late by 500 us a second, so that drift does not add up', () => {
     const source = manualClock(HOUR_US, 100);
     const time = new LogTime(source);
-    time.know(HOUR_US, 3);
+    time.arrived(appendOf(HOUR_US - 2 * HANDOVER_GRACE_US));
+    source.state.monotonicUs += 2 * HANDOVER_GRACE_US;
+    time.arrived(appendOf(HOUR_US));
     for (let i = 0; i < 1000; i += 1) {
       source.state.monotonicUs += 1_000;
       time.arrived(appendOf(HOUR_US + i * 1_000 - 100_000));

@@ -31,6 +31,8 @@ export class LogTime {
   #seen: SeenTime | undefined;
   /** The newest term of which a stamped entry arrived, or that this node led in. */
   #term = 0;
+  /** The newest term of which a young entry arrived. */
+  #heardTerm = 0;
   /** The leader of that term may let the time stand still until then, in monotonic time, … */
   #settlesAtUs = 0;
   /** … at this newest stamp of its. */
@@ -89,9 +91,14 @@ export class LogTime {
     this.#settlesAtUs = this.#clock.monotonicUs() + HANDOVER_GRACE_US;
   }
 
-  #observe({ head }: Entry): void {
+  #observe({ head, term }: Entry): void {
     const { nowUs: logUs } = new EntryHeadReader(head);
     const monotonicUs = this.#clock.monotonicUs();
+    if (term !== this.#heardTerm) {
+      // Its leader may have known the time worse than this node did, and what it says counts.
+      this.#heardTerm = term;
+      this.#seen = undefined;
+    }
     if (monotonicUs < this.#settlesAtUs) {
       this.#stampUs = Math.max(logUs, this.#stampUs ?? logUs);
       return;

@@ -7,6 +7,8 @@ export interface LeaderFacts {
   readonly process: Process;
   /** Whether it knew the log's time when it took office, or had only its wall clock. */
   readonly knowsTime: boolean;
+  /** The term of the leader whose clock it had heard last. */
+  readonly knownTerm: number;
   /** What its wall clock was ahead then, in microseconds. */
   readonly wallAheadUs: number;
   /** The wall clock has jumped since. */
@@ -23,9 +25,16 @@ export class Leaders {
 
   /** A process was seen leading in a term for the first time. */
   add(term: number, process: Process): void {
-    const { isKnown: knowsTime } = process.timeKnowledge;
+    const { isKnown: knowsTime, knownTerm } = process.timeKnowledge;
     const { skewUs: wallAheadUs } = process.host.clock;
-    this.#byTerm.set(term, { process, knowsTime, wallAheadUs, hasWallJumped: false });
+    this.#byTerm.set(term, {
+      process,
+      knowsTime,
+      knownTerm,
+      wallAheadUs,
+      hasWallJumped: false,
+    });
+    process.timeKnowledge.knownTerm = term;
   }
 
   /** The wall clock of a process jumped. Returns whether that may have been all that it went by. */

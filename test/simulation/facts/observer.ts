@@ -7,7 +7,6 @@ import type { Facts } from '../invariants/invariant.ts';
 import { InvariantSuite } from '../invariants/suite.ts';
 import type { Process, SnapshotPeerCall } from '../nodes/process.ts';
 import type { NodeWatch, SimNode } from '../nodes/sim-node.ts';
-import type { Profile } from '../world/profile.ts';
 import type { World } from '../world/world.ts';
 import { CommittedLog } from './committed-log.ts';
 import { History } from './history.ts';
@@ -18,6 +17,9 @@ import { membershipIn, Memberships } from './memberships.ts';
 
 /** How fast leaders approach their wall clocks, in parts per million. */
 const SLEW_PPM = 500;
+
+/** Longest pause of a process that the nemesis makes, in election timeouts, and some more. */
+const SLEEP_ELECTIONS_MAX = 8;
 
 /** Rounding, and skew between the wall clocks of machines that were just set. */
 const CLOCK_ERROR_US_MIN = 60_000;
@@ -81,8 +83,9 @@ export class Observer implements NodeWatch, Facts {
     return this.#world.isLogTimeKnown;
   }
 
-  get profile(): Profile {
-    return this.#world.profile;
+  get latenessMaxUs(): number {
+    const { network, electionMs } = this.#world.profile;
+    return network.stragglerUs + SLEEP_ELECTIONS_MAX * electionMs * 1000;
   }
 
   get clockErrorUs(): number {

@@ -11,7 +11,6 @@ import type { Ledger } from '../facts/ledger.ts';
 import type { Memberships } from '../facts/memberships.ts';
 import type { Process } from '../nodes/process.ts';
 import type { SimNode } from '../nodes/sim-node.ts';
-import type { Profile } from '../world/profile.ts';
 
 /** What every invariant may look at. */
 export interface Facts {
@@ -34,7 +33,8 @@ export interface Facts {
   readonly isLogTimeKnown: boolean;
   /** What clocks of different nodes may have come apart by since the start, in microseconds. */
   readonly clockErrorUs: number;
-  readonly profile: Profile;
+  /** How late a message of a leader may be handled, in microseconds. */
+  readonly latenessMaxUs: number;
   /** The world's time. */
   readonly nowUs: number;
   /** The highest term in which a node was seen leading. */

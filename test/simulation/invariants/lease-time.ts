@@ -34,6 +34,9 @@ export class LeaseTime implements Invariant {
   #term = 0;
   /** Log time minus world time at the newest entry, at least. */
   #aheadUs = 0;
+  #stampUs = 0;
+  /** Newest stamp of the leaders before this one: what had run out by then is owed nothing. */
+  #floorUs = 0;
   /** By what leaders without knowledge of the time have put it forward, in all. */
   #forgivenUs = 0;
 
@@ -43,8 +46,9 @@ export class LeaseTime implements Invariant {
 
   effect(effect: Effect, at: { index: number; nowUs: number }, entry: Entry): string | undefined {
     const { ledger, nowUs: seenUs } = this.#facts;
-    if (entry.term !== this.#term) this.#changeLeader(entry.term);
+    if (entry.term !== this.#term) this.#changeLeader(entry.term, at.nowUs);
     this.#aheadUs = at.nowUs - seenUs;
+    this.#stampUs = at.nowUs;
     if (effect.kind !== EFFECT.CURSOR_PUT || effect.leaseToExclusive === 0) return undefined;
     const group = ledger.groupName(effect.group);
     const before = ledger.partition(effect.partition)?.cursors.get(group)?.latest;
@@ -77,19 +81,31 @@ export class LeaseTime implements Invariant {
       : `a lease of ${granted.durationUs} us and ${moreUs} us more was replaced ${passedUs} us after it was asked for`;
   }
 
-  /** One that has only its wall clock cannot know how far leaders before it have set the time back. */
-  #changeLeader(term: number): void {
+  /**
+   * One that has only its wall clock cannot know how far leaders before it have set the time back, one
+   * that has not heard its predecessor not how badly that one knew it.
+   */
+  #changeLeader(term: number, stampUs: number): void {
+    const former = this.#term;
     this.#term = term;
+    this.#floorUs = this.#stampUs;
     const leader = this.#facts.leaders.get(term);
-    if (leader === undefined || leader.knowsTime) return;
-    const lagUs = EPOCH_US + leader.wallAheadUs - this.#aheadUs;
-    this.#forgivenUs += Math.max(0, lagUs - HANDOVER_US);
+    if (leader === undefined) return;
+    if (!leader.knowsTime) {
+      const lagUs = EPOCH_US + leader.wallAheadUs - this.#aheadUs;
+      this.#forgivenUs += Math.max(0, lagUs - HANDOVER_US);
+    } else if (leader.knownTerm < former) {
+      const aheadUs = stampUs - this.#facts.nowUs - this.#aheadUs;
+      const lateUs = HANDOVER_US + this.#facts.latenessMaxUs;
+      this.#forgivenUs += Math.max(0, Math.min(aheadUs, lateUs));
+    }
   }
 
   /** What the leader of `term` owes to a lease of an earlier one, in microseconds. */
   #moreUs(granted: GrantedLease, term: number): number {
     const leader = this.#facts.leaders.get(term);
     if (leader === undefined || term === granted.term) return 0;
+    if (granted.stampUs + granted.durationUs <= this.#floorUs) return 0;
     const wallUs = EPOCH_US + leader.wallAheadUs + granted.seenUs;
     const leftUs = Math.min(HANDOVER_US, HANDOVER_US - (wallUs - granted.stampUs));
     return leader.knowsTime && leader.hasWallJumped ? 0 : Math.max(0, leftUs);

@@ -47,18 +47,15 @@ export class LogTimePace implements Invariant {
 
   /** A leader knows the time by entries that may have been on their way for long, which sets it back. */
   #changeLeader(term: number): void {
-    const { profile } = this.#facts;
-    const terms = term - this.#term;
+    const former = this.#term;
     this.#term = term;
-    const { stragglerUs } = profile.network;
+    const { latenessMaxUs } = this.#facts;
     // What it knows may lie behind by another grace, while the leader before it let the time stand still.
-    this.#aheadMinUs -=
-      (terms + 1) * HANDOVER_US + stragglerUs + SLEEP_ELECTIONS_MAX * profile.electionMs * 1000;
+    this.#aheadMinUs -= (term - former + 1) * HANDOVER_US + latenessMaxUs;
+    const leader = this.#facts.leaders.get(term);
     // One that had only its wall clock undoes what leaders with wrong ones set back before it.
-    const isKnown = this.#facts.leaders.get(term)?.knowsTime === true;
-    if (!isKnown) this.#aheadMaxUs = Infinity;
+    if (leader?.knowsTime !== true) this.#aheadMaxUs = Infinity;
+    // One that has not heard its predecessor does not know how late that one had heard of the time.
+    else if (leader.knownTerm < former) this.#aheadMaxUs += HANDOVER_US + latenessMaxUs;
   }
 }
-
-/** Longest pause of a process that the nemesis makes, in election timeouts, and some more. */
-const SLEEP_ELECTIONS_MAX = 8;

@@ -7,6 +7,8 @@ import type { Message } from '@queen-ts/raft';
 export class TimeKnowledge {
   /** It has seen the log's time pass as a follower; what it gave out itself may be by its wall clock. */
   isKnown = false;
+  /** The newest leader whose clock it has heard: its own, or that of a young entry. */
+  knownTerm = 0;
   /** Its wall clock jumped while it ran; machines set their clocks when processes start. */
   hasWallJumped = false;
   #term = 0;
@@ -20,6 +22,8 @@ export class TimeKnowledge {
     }
     const last = entries.at(-1);
     const isYoung = last?.type === 'command' && last.term === term && last.index > commitIndex;
-    if (isYoung) this.isKnown = true;
+    if (!isYoung) return;
+    this.isKnown = true;
+    this.knownTerm = term;
   }
 }
