@@ -58,4 +58,9 @@ export const REGRESSIONS: readonly Regression[] = [
     property: "the log's time keeps pace",
     what: 'a node did not hear of a leader that set the time back and whose entries were lost',
   },
+  {
+    seed: 103537,
+    property: "the log's time keeps pace",
+    what: 'a follower believed itself rather than a leader that had learned of the time late',
+  },
 ];
