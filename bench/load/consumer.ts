@@ -61,7 +61,7 @@ export async function consume(options: ConsumerOptions): Promise<ReceivedRuns> {
 }
 
 /** Name of a group. */
-export function groupName(group: number): string {
+function groupName(group: number): string {
   return `g${group}`;
 }
 

@@ -82,7 +82,7 @@ async function send(
 }
 
 /** What an answer proves; a server error proves nothing unless its code says so. */
-export function classify(answer: Answer): Outcome<Answer> {
+function classify(answer: Answer): Outcome<Answer> {
   const { status, text } = answer;
   if (status >= 200 && status < 300) return { kind: 'ok', value: answer };
   const reason = `${status} ${text.slice(0, 200)}`;
