@@ -3,7 +3,8 @@
 import { SeededRng, UuidMinter } from '@queen-ts/base';
 import { popCommand, pushCommand } from '@queen-ts/engine/testing';
 import type { Outcome, RequestId } from '@queen-ts/protocol';
-import { describe, expect, it } from 'vitest';
+import { toNodeId } from '@queen-ts/raft';
+import { describe, expect, it, vi } from 'vitest';
 import type { NodeBroker } from './node-broker.ts';
 import { TestCluster } from './testing/test-cluster.ts';
 import { expectKind } from './testing/test-node.ts';
@@ -38,9 +39,9 @@ function clientOf(cluster: TestCluster) {
       const scope = { queue: 'orders', partition: undefined, group: 'g' };
       return broker.submit({ kind: 'seek', ...scope, target }, options);
     },
-    pop(broker: NodeBroker): Promise<Outcome> {
+    pop(broker: NodeBroker, leaseSeconds = 60): Promise<Outcome> {
       const { signal } = new AbortController();
-      const command = popCommand({ queue: 'orders', batch: 100 }, ids.mint(1));
+      const command = popCommand({ queue: 'orders', batch: 100, leaseSeconds }, ids.mint(1));
       return broker.pop(command, { ...options, wait: false, signal });
     },
   };
@@ -179,6 +180,28 @@ describe('three brokers', () => {
     await cluster.time.pass(5_000_000);
     const cursors = [...cluster.brokers.values()].map((member) => member.status().cursors);
     expect(cursors).toEqual([2500, 2500, 2500]);
+    expect(cluster.failures).toEqual([]);
+  });
+
+  it('do not spin while a lease has run out and a transfer keeps the leader from planning', async () => {
+    const cluster = await TestCluster.start();
+    const client = clientOf(cluster);
+    const { id, broker } = cluster.leader();
+    await settled(cluster, client.push(broker));
+    const claim = client.pop(broker, 1);
+    await cluster.time.pass(10_000);
+    expect(expectKind(await claim, 'pop').messageCount).toBe(1);
+    client.wait(broker, HOUR_US).catch(() => {});
+    await cluster.time.pass(900_000);
+    const target = toNodeId((id % 3) + 1);
+    cluster.isolated.add(target);
+    const transfer = broker.transferLeadership(target, HOUR_US).then(() => 'done', codeOf);
+    const after = vi.spyOn(cluster.time, 'after');
+    await cluster.time.pass(900_000);
+    // A few dozen ticks of three nodes, and what they send each other.
+    expect(after.mock.calls.length).toBeLessThan(300);
+    await cluster.time.pass(3_000_000);
+    expect(await transfer).toBe('outcome_unknown');
     expect(cluster.failures).toEqual([]);
   });
 });

@@ -299,8 +299,9 @@ export class PlanLoop {
   #armDeadlines(): void {
     const { inFlight, limits, leadership, replica, isPersisting } = this.#parts;
     const isFull = inFlight.size >= limits.entriesInFlightMax;
-    // What ends a persist or the wait for a commit looks at the engine's timers anyway.
-    const clock = isFull || isPersisting() ? undefined : leadership.clock;
+    const isHeldUp = isFull || isPersisting() || leadership.isTransferring;
+    // What ends a persist, a transfer or the wait for a commit looks at the engine's timers anyway.
+    const clock = isHeldUp ? undefined : leadership.clock;
     if (clock === undefined) {
       this.#deadlines.arm(Infinity);
       return;
