@@ -91,6 +91,8 @@ export class Nemesis {
         return this.#crash(node);
       case 'crashLeader':
         return this.#crash(this.#cluster.leader ?? node);
+      case 'crashTransfer':
+        return this.#crashTransfer();
       case 'powerCut':
         for (const other of this.#cluster.nodes) this.#crash(other);
         return;
@@ -147,6 +149,18 @@ export class Nemesis {
       node.isHeldDown = false;
       if (!(node.isLost && node.disk.hasDamage)) node.start();
     });
+  }
+
+  /** Whoever sends or receives a snapshot just now. */
+  #crashTransfer(): void {
+    const { nodes, world } = this.#cluster;
+    const busy = nodes.filter(({ running }) => {
+      const upkeep = running?.broker?.status().log;
+      return upkeep !== undefined && (upkeep.isReceivingSnapshot || upkeep.snapshotsSending > 0);
+    });
+    if (busy.length === 0) return;
+    world.count('transferCrashed');
+    this.#crash(this.#dice.pick(busy));
   }
 
   /** A leader sleeps long enough to be replaced, and wakes up where nobody can tell it so. */

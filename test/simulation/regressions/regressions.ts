@@ -63,4 +63,9 @@ export const REGRESSIONS: readonly Regression[] = [
     property: "the log's time keeps pace",
     what: 'a follower believed itself rather than a leader that had learned of the time late',
   },
+  {
+    seed: 7373,
+    property: 'liveness',
+    what: 'the timer of the parked pops fired without end while a transfer kept the planner waiting',
+  },
 ];

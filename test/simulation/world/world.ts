@@ -21,6 +21,7 @@ export type IncidentKind =
   | 'archivePurged'
   | 'snapshotInstalled'
   | 'snapshotCallLost'
+  | 'transferCrashed'
   | 'transferDone'
   | 'transferRefused'
   | 'transferInDoubt'
