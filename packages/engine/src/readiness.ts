@@ -77,6 +77,13 @@ export function noteLease(state: State, cursorRow: number, group: GroupState): v
   state.leaseEnds.schedule(row, deliveries.leaseExpiresUs.get(cursorRow));
 }
 
+/** Makes sure that the end of a lease that still runs will be noticed. */
+export function keepLeaseTimer(state: State, cursorRow: number, group: GroupState): void {
+  if (!state.leaseEnds.has(state.cursors.deliveries.rowOf(cursorRow))) {
+    noteLease(state, cursorRow, group);
+  }
+}
+
 /** Notes that a cursor row has no lease, and arms it if there is something to claim. */
 export function noteNoLease(state: State, cursorRow: number, group: GroupState): void {
   const partitionRow = state.cursors.index.partitionOf(cursorRow);

@@ -68,4 +68,9 @@ export const REGRESSIONS: readonly Regression[] = [
     property: 'liveness',
     what: 'the timer of the parked pops fired without end while a transfer kept the planner waiting',
   },
+  {
+    seed: 311127,
+    property: 'I7 no answer from old state',
+    what: 'a partition was offered to nobody whose lease timer had fired before the time was set back',
+  },
 ];

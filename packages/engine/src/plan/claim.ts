@@ -4,7 +4,7 @@
 import { ZERO_ID } from '@queen-ts/protocol';
 import type { Claim, CursorPutEffect, EmptyReason, PopCommand } from '@queen-ts/protocol';
 import type { GroupState, QueueState } from '../queue-state.ts';
-import { deferUntil } from '../readiness.ts';
+import { deferUntil, keepLeaseTimer } from '../readiness.ts';
 import type { State } from '../state.ts';
 import type { PlanContext } from './context.ts';
 import { newCursor, NO_ATTEMPT, NO_LEASE, readCursor } from './cursor-row.ts';
@@ -54,7 +54,11 @@ export function claimPartition(
   const { group, row } = target;
   const { partitions, cursors } = state;
   const cursorRow = cursors.find(row, group.number);
-  if (cursorRow !== 0 && cursors.isLeased(cursorRow, state.nowUs)) return 'leased';
+  if (cursorRow !== 0 && cursors.isLeased(cursorRow, state.nowUs)) {
+    // The time may have been set back after its timer fired: then nothing else would offer it again.
+    keepLeaseTimer(state, cursorRow, group);
+    return 'leased';
+  }
   const next = nextOffset(state, target, cursorRow);
   const start = Math.max(next, partitions.logStart.get(row));
   if (start >= partitions.tail.get(row)) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { advanceTimers } from '../readiness.ts';
 import { EngineDriver } from '../testing.ts';
 
 function withTwoPartitions(): EngineDriver {
@@ -94,5 +95,17 @@ describe('release', () => {
     const popped = driver.pop({ queue: 'q', leaseSeconds: 1 });
     driver.wait(2);
     expect(driver.release(popped.lease)).toBe(0);
+  });
+
+  test('that ran out by a time which was set back later is offered again all the same', () => {
+    const driver = new EngineDriver();
+    driver.push([{ queue: 'q', partition: 'a', id: '0' }]);
+    driver.pop({ queue: 'q', leaseSeconds: 10 });
+    // This node led on for a while; the next leader is behind it, and then this node leads again.
+    advanceTimers(driver.engine.state, driver.nowUs + 11_000_000, 100);
+    driver.wait(5);
+    expect(driver.pop({ queue: 'q' }).messages).toHaveLength(0);
+    driver.wait(6);
+    expect(driver.pop({ queue: 'q' }).messages).toHaveLength(1);
   });
 });
