@@ -63,11 +63,11 @@ export class ClusterAdmin {
     return (await this.#ask(id, { kind: CALL.NODE_VIEW, body: {}, deadlineUs })) as NodeView;
   }
 
-  /** What the leader says. Rejects with `no_leader` or PeerRequestError when it cannot be asked. */
+  /** What the leader says. Rejects with `no_leader` when it cannot be asked. */
   async leaderView(deadlineUs: number): Promise<NodeView> {
     const { leaderId } = this.#parts.local;
-    if (leaderId === 0) throw notLeading();
-    return this.viewOf(leaderId, deadlineUs);
+    if (leaderId === this.#parts.local.raftStatus.id) return this.view();
+    return this.#askLeader({ kind: CALL.NODE_VIEW, body: {}, deadlineUs });
   }
 
   /** Changes the members by one step; see `NodeBroker.commitMembers`. */
@@ -115,7 +115,7 @@ export class ClusterAdmin {
       return (await this.#ask(leaderId, call)) as T;
     } catch (error) {
       if (!(error instanceof PeerRequestError)) throw error;
-      const isInDoubt = error.outcome === 'unknown';
+      const isInDoubt = error.outcome === 'unknown' && call.kind !== CALL.NODE_VIEW;
       const code = isInDoubt ? 'outcome_unknown' : 'no_leader';
       const message = `the leader, node ${leaderId}, did not answer (${error.reason})`;
       throw new BrokerError(code, message, { cause: error });
