@@ -129,7 +129,8 @@ export interface TransactionOutcome {
 }
 
 /** Why a transaction changed nothing, other than by the refusal of the whole request. */
-export type RollbackReason = 'rejected_ack' | 'duplicate' | 'too_large' | 'bad_request' | ErrorCode;
+export type RollbackReason =
+  'rejected_ack' | 'duplicate' | 'too_large' | 'bad_request' | 'not_supported' | ErrorCode;
 
 /** A transaction that changed nothing (reference §5.3). */
 export interface RolledBack {

@@ -64,7 +64,8 @@ const operations: readonly Rule[] = [
     rule(`§5 the rider ${rider} is a 400 until it is served`, async (scene) => {
       const push = { type: 'push', queue: scene.queue, payload: 1 };
       const body = { operations: [push], [rider]: [{ op: 'get' }] };
-      expectError(await scene.send('POST', '/transaction', body), 400);
+      const answer = await scene.send('POST', '/transaction', body);
+      expect(expectError(answer, 400)).toMatchObject({ success: false, reason: 'not_supported' });
       expect(await scene.client.queueRow(scene.queue)).toBeUndefined();
     }),
   ),

@@ -176,7 +176,9 @@ describe('a transaction that makes no sense', () => {
     ['an operation without a type', { operations: [{ queue: 'q' }] }, '400 bad_request'],
     ['an unknown type', { operations: [{ type: 'kv' }] }, '400 bad_request'],
     ['items that are no array', { operations: [{ type: 'push', items: 1 }] }, '400 bad_request'],
-    ['riders of another build', { operations: [ack()], kv: [{}] }, '400 bad_request'],
+    ['key-value riders', { operations: [ack()], kv: [{}] }, '400 not_supported'],
+    ['timer riders', { timers: [{}] }, '400 not_supported'],
+    ['position riders', { positions: [{}] }, '400 not_supported'],
     ['nothing to do', {}, '200 bad_request'],
     ['empty operations', { operations: [], kv: [], timers: [], positions: [] }, '200 bad_request'],
     [

@@ -70,7 +70,7 @@ export interface BadTransaction extends RolledBack {
 
 /** Thrown inside the parser only; carries what {@link parseTransaction} returns. */
 class Rejection extends Error {
-  readonly result: Refused | { readonly status: 200 | 400; readonly message: string };
+  readonly result: Refused | Pick<BadTransaction, 'status' | 'reason' | 'message'>;
 
   constructor(result: Rejection['result']) {
     super(result.message);
@@ -90,7 +90,7 @@ export function parseTransaction(
     if (!(error instanceof Rejection)) throw error;
     const { result } = error;
     if ('kind' in result) return result;
-    return { kind: 'rolledBack', transactionId, reason: 'bad_request', ...result };
+    return { kind: 'rolledBack', transactionId, ...result };
   }
 }
 
@@ -155,7 +155,8 @@ class TransactionParser {
     for (const field of UNKNOWN_RIDERS) {
       const at = top.starts[field]!;
       if (at < 0 || scanner.firstElement(at) < 0) continue;
-      throw bad(`"${FIELD_NAMES[field]}" is not available in this build`);
+      const message = `"${FIELD_NAMES[field]}" is not available in this build: send only "operations"`;
+      throw new Rejection({ status: 400, reason: 'not_supported', message });
     }
     return top;
   }
@@ -257,12 +258,12 @@ class TransactionParser {
 
 /** The request as such is wrong: 400. */
 function bad(message: string): Rejection {
-  return new Rejection({ status: 400, message });
+  return new Rejection({ status: 400, reason: 'bad_request', message });
 }
 
 /** The request is well-formed, but what it asks for makes no sense: 200. */
 function rolledBack(message: string): Rejection {
-  return new Rejection({ status: 200, message });
+  return new Rejection({ status: 200, reason: 'bad_request', message });
 }
 
 /** A pushed item that cannot be read: what fails a push request fails this one, with its code. */

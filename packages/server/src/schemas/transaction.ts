@@ -65,7 +65,10 @@ export const Committed = z.object({
 export const RolledBack = z.object({
   transactionId: Uuid,
   success: z.literal(false),
-  reason: z.string().min(1).describe('`rejected_ack`, `duplicate`, `too_large`, `bad_request`, …'),
+  reason: z
+    .string()
+    .min(1)
+    .describe('`rejected_ack`, `duplicate`, `too_large`, `bad_request`, `not_supported`, …'),
   error: z.string().min(1),
   results: z.tuple([]),
 });
