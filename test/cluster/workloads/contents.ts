@@ -4,7 +4,7 @@ import { eventually } from '../../support/eventually.ts';
 import { partitionKey } from '../history/records.ts';
 import type { HeldMessage, NodeContents } from '../history/records.ts';
 import type { MemberClient } from './member-client.ts';
-import { insist } from './workload.ts';
+import { insist } from './consuming.ts';
 
 /** How long a healed member may take to catch up with what was acknowledged. */
 const CATCH_UP_MS = 60_000;

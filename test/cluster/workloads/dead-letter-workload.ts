@@ -1,11 +1,10 @@
 // Messages of which one in five fails every time. Judged: those are dead letters, once, with their
 // payload, and no other is (I8).
 
-import type { Batch } from '../../support/wire.ts';
 import { checkDeadLetters } from '../checkers/dead-letters.ts';
 import type { HeldDeadLetter, JudgedMessage } from '../checkers/dead-letters.ts';
 import type { MemberClient } from './member-client.ts';
-import { insist } from './workload.ts';
+import { createQueue, insist, takeOne, untilEmpty } from './consuming.ts';
 import type { NamedVerdict, Workload, WorkloadContext } from './workload.ts';
 
 const QUEUE = 'chaos-dead';
@@ -13,7 +12,6 @@ const POISON_EVERY = 5;
 const RETRY_LIMIT = 2;
 const WORKERS = 2;
 const LEASE_SECONDS = 3;
-const POP_WAIT_MS = 1000;
 const PUSH_PAUSE_MS = 40;
 const PAGE = 500;
 
@@ -28,12 +26,9 @@ export class DeadLetterWorkload implements Workload {
     this.#context = context;
   }
 
-  async prepare(): Promise<void> {
-    const client = this.#context.client();
+  prepare(): Promise<void> {
     const options = { leaseTime: LEASE_SECONDS, retryLimit: RETRY_LIMIT, dedupWindowSeconds: 3600 };
-    const body = { queue: QUEUE, options };
-    await insist('a queue', () => client.ask('POST', '/api/v1/configure', { body }));
-    client.close();
+    return createQueue(this.#context, QUEUE, options);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -47,11 +42,7 @@ export class DeadLetterWorkload implements Workload {
       await insist('a push in doubt', () => push(client, message));
       this.#messages.push(message);
     }
-    const emptyMs = LEASE_SECONDS * 1000 * 2;
-    let emptySince = performance.now();
-    while (performance.now() - emptySince < emptyMs) {
-      if (await this.#step(client)) emptySince = performance.now();
-    }
+    await untilEmpty(LEASE_SECONDS, () => this.#step(client));
     client.close();
   }
 
@@ -98,12 +89,9 @@ export class DeadLetterWorkload implements Workload {
 
   /** Pops one message and handles it; false if there was none. */
   async #step(client: MemberClient): Promise<boolean> {
-    const path = `/api/v1/pop/queue/${QUEUE}?batch=1&wait=true&timeout=${POP_WAIT_MS}`;
-    const { outcome } = await client.ask('GET', path);
-    if (outcome.kind !== 'ok' || outcome.value.status === 204) return false;
-    const { partitionId, leaseId, messages } = JSON.parse(outcome.value.text) as Batch;
-    const [message] = messages;
-    if (message === undefined) throw new Error('a batch without a message');
+    const taken = await takeOne(client, QUEUE);
+    if (taken === undefined) return false;
+    const { partitionId, leaseId, message } = taken;
     const { isPoison } = message.data as { isPoison: boolean };
     const status = isPoison ? 'failed' : 'completed';
     const { transactionId } = message;

@@ -18,7 +18,7 @@ import type {
 } from '../history/records.ts';
 import { mapOutcome } from './member-client.ts';
 import type { MemberClient } from './member-client.ts';
-import { insist } from './workload.ts';
+import { createQueue, insist, POP_WAIT_MS, untilEmpty } from './consuming.ts';
 import type { NamedVerdict, Workload, WorkloadContext } from './workload.ts';
 
 const QUEUE = 'chaos-log';
@@ -28,7 +28,6 @@ const PRODUCERS = 3;
 const CONSUMERS_PER_GROUP = 2;
 const BATCH_MAX = 5;
 const LEASE_SECONDS = 4;
-const POP_WAIT_MS = 1000;
 const PAUSE_MS_MAX = 20;
 
 interface SentItem {
@@ -51,12 +50,9 @@ export class LogWorkload implements Workload {
     this.#context = context;
   }
 
-  async prepare(): Promise<void> {
-    const client = this.#context.client();
+  prepare(): Promise<void> {
     const options = { leaseTime: LEASE_SECONDS, retryLimit: 1_000_000, dedupWindowSeconds: 3600 };
-    const body = { queue: QUEUE, options };
-    await insist('a queue', () => client.ask('POST', '/api/v1/configure', { body }));
-    client.close();
+    return createQueue(this.#context, QUEUE, options);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -195,17 +191,15 @@ export class LogWorkload implements Workload {
     return asked;
   }
 
-  /** Consumes until every offset that was pushed was delivered or the queue stays empty. */
-  async #drain(client: MemberClient, group: string): Promise<void> {
-    const emptyMs = LEASE_SECONDS * 1000 * 2;
-    let emptySince = performance.now();
-    while (performance.now() - emptySince < emptyMs) {
+  /** Consumes and acks all that is left. */
+  #drain(client: MemberClient, group: string): Promise<void> {
+    return untilEmpty(LEASE_SECONDS, async () => {
       const popped = await this.#pop(client, group);
-      if (popped === undefined) continue;
-      emptySince = performance.now();
+      if (popped === undefined) return false;
       const acked = popped.delivery.messages.length;
       await insist('an ack', () => this.#ack(client, { group, ...popped, acked }));
-    }
+      return true;
+    });
   }
 }
 

@@ -8,7 +8,7 @@ import { checkClaimRegisters } from '../checkers/claim-register.ts';
 import type { RegisterOperation } from '../checkers/claim-register.ts';
 import { mapOutcome } from './member-client.ts';
 import type { MemberClient } from './member-client.ts';
-import { insist } from './workload.ts';
+import { createQueue, insist } from './consuming.ts';
 import type { NamedVerdict, Workload, WorkloadContext } from './workload.ts';
 
 const QUEUE = 'chaos-register';
@@ -38,12 +38,9 @@ export class RegisterWorkload implements Workload {
     this.#context = context;
   }
 
-  async prepare(): Promise<void> {
-    const client = this.#context.client();
+  prepare(): Promise<void> {
     const options = { leaseTime: LEASE_SECONDS, retryLimit: 1_000_000 };
-    const body = { queue: QUEUE, options };
-    await insist('a queue', () => client.ask('POST', '/api/v1/configure', { body }));
-    client.close();
+    return createQueue(this.#context, QUEUE, options);
   }
 
   async run(signal: AbortSignal): Promise<void> {

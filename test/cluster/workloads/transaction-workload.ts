@@ -1,13 +1,12 @@
 // Workers that turn each message of one queue into one of another, in a transaction with the ack of the
 // first. Judged: each has exactly one result in the end (I5).
 
-import type { Batch } from '../../support/wire.ts';
 import { checkTransactions } from '../checkers/transactions.ts';
 import { partitionKey } from '../history/records.ts';
 import type { NodeContents, TransactionRecord } from '../history/records.ts';
 import { mapOutcome } from './member-client.ts';
 import type { MemberClient } from './member-client.ts';
-import { insist } from './workload.ts';
+import { createQueue, takeOne, untilEmpty } from './consuming.ts';
 import type { NamedVerdict, Workload, WorkloadContext } from './workload.ts';
 
 const SOURCE = 'chaos-source';
@@ -15,7 +14,6 @@ const RESULT = 'chaos-result';
 const PARTITION = 'p';
 const WORKERS = 2;
 const LEASE_SECONDS = 3;
-const POP_WAIT_MS = 1000;
 const PUSH_PAUSE_MS = 20;
 
 /** Consume, transform, produce. */
@@ -31,12 +29,8 @@ export class TransactionWorkload implements Workload {
   }
 
   async prepare(): Promise<void> {
-    const client = this.#context.client();
-    for (const queue of [SOURCE, RESULT]) {
-      const body = { queue, options: { leaseTime: LEASE_SECONDS, retryLimit: 1_000_000 } };
-      await insist('a queue', () => client.ask('POST', '/api/v1/configure', { body }));
-    }
-    client.close();
+    const options = { leaseTime: LEASE_SECONDS, retryLimit: 1_000_000 };
+    for (const queue of [SOURCE, RESULT]) await createQueue(this.#context, queue, options);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -46,11 +40,7 @@ export class TransactionWorkload implements Workload {
 
   async settle(): Promise<void> {
     const client = this.#context.client();
-    const emptyMs = LEASE_SECONDS * 1000 * 2;
-    let emptySince = performance.now();
-    while (performance.now() - emptySince < emptyMs) {
-      if (await this.#step(client)) emptySince = performance.now();
-    }
+    await untilEmpty(LEASE_SECONDS, () => this.#step(client));
     client.close();
   }
 
@@ -81,11 +71,10 @@ export class TransactionWorkload implements Workload {
 
   /** Pops one message and handles it; false if there was none. */
   async #step(client: MemberClient): Promise<boolean> {
-    const path = `/api/v1/pop/queue/${SOURCE}?batch=1&wait=true&timeout=${POP_WAIT_MS}`;
-    const { outcome } = await client.ask('GET', path);
-    if (outcome.kind !== 'ok' || outcome.value.status === 204) return false;
-    const { partitionId, leaseId, messages } = JSON.parse(outcome.value.text) as Batch;
-    const source = messages[0]?.transactionId ?? '';
+    const taken = await takeOne(client, SOURCE);
+    if (taken === undefined) return false;
+    const { partitionId, leaseId, message } = taken;
+    const source = message.transactionId;
     this.#resultCount += 1;
     const result = `${source}/${this.#resultCount}`;
     const item = { queue: RESULT, partition: PARTITION, transactionId: result, payload: source };

@@ -1,9 +1,7 @@
 // What a chaos run does to a cluster, and how it is judged afterwards.
 
 import type { Rng } from '@queen-ts/base';
-import { eventually } from '../../support/eventually.ts';
-import type { Answer } from '../../support/http-client.ts';
-import type { NodeContents, Outcome } from '../history/records.ts';
+import type { NodeContents } from '../history/records.ts';
 import type { Verdict } from '../history/verdict.ts';
 import type { MemberClient } from './member-client.ts';
 
@@ -34,23 +32,4 @@ export interface Workload {
   ): readonly NamedVerdict[] | Promise<readonly NamedVerdict[]>;
   /** Queues whose contents {@link judge} needs, with their partitions. */
   readonly reads: readonly { readonly queue: string; readonly partitions: readonly string[] }[];
-}
-
-/** Longest time that a healed cluster may take to serve a request. */
-const HEALED_DEADLINE_MS = 60_000;
-
-/** Repeats a request that may be repeated until it is answered 2xx. */
-export async function insist(
-  what: string,
-  request: () => Promise<{ readonly outcome: Outcome<Answer> }>,
-): Promise<Answer> {
-  return eventually(
-    what,
-    async () => {
-      const { outcome } = await request();
-      if (outcome.kind === 'ok') return outcome.value;
-      throw new Error(outcome.reason);
-    },
-    HEALED_DEADLINE_MS,
-  );
 }
